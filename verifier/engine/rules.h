@@ -1,0 +1,43 @@
+// THE rule table: facts of a node and of a selection -> findings, and the verdict over them.
+// The plugin's guard, preflight, verify and `rdmaguard rules` all use this one table.
+// Pure functions without I/O or state; any thread. They allocate, so not for NCCL's
+// steady-state threads.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "verifier/engine/facts.h"
+#include "verifier/engine/selection.h"
+#include "verifier/engine/verdict.h"
+
+namespace rdmaguard::engine {
+
+struct Case;  // facts, selection and what follows from them (case.h)
+
+/// One row of the table.
+struct Rule {
+  std::string_view id;
+  std::string_view title;  ///< the condition in a few words
+  FindingKind kind;
+  std::string_view fix;     ///< what to do, in general; a finding's own fix is more concrete
+  std::string_view source;  ///< where the rule comes from: an NCCL source file and release, ...
+  std::optional<Finding> (*applies)(const Case&);
+};
+
+/// The whole table. Missing conditions stand in the order in which NCCL meets them.
+std::span<const Rule> rules() noexcept;
+
+/// Every condition that alone keeps this communicator off RDMA, the one to fix first in
+/// front. When none is found: one finding "unknown-cause" that says what was checked and
+/// what to run next. Empty when nothing needs explaining: one node, or RDMA selected.
+/// Never throws; out of memory gives an empty list.
+std::vector<Finding> explainFallback(const NodeFacts& node, const Selection& seen) noexcept;
+
+/// The verdict for one communicator: `missing` as explainFallback, the degraded signals and
+/// notes that hold, and whether `wanted` is met. Never throws.
+Verdict judge(const NodeFacts& node, const Selection& seen, const Requirement& wanted) noexcept;
+
+}  // namespace rdmaguard::engine
