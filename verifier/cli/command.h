@@ -1,0 +1,18 @@
+// What the files of this folder share: one function a subcommand, exit codes.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace rdmaguard::cli {
+
+/// Exit codes of every subcommand but `run`, which gives its command's own.
+inline constexpr int kOk = 0;
+inline constexpr int kUsage = 64;    ///< EX_USAGE of sysexits.h
+inline constexpr int kNoInput = 66;  ///< EX_NOINPUT
+
+/// Each adds its subcommand to `app`; when it was chosen, it sets `exitCode`.
+void addRun(CLI::App& app, int& exitCode);
+void addEnv(CLI::App& app, int& exitCode);
+void addRules(CLI::App& app, int& exitCode);
+
+}  // namespace rdmaguard::cli

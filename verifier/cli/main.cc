@@ -1,0 +1,32 @@
+// The `rdmaguard` command: one file of this folder a subcommand.
+#include <cstdio>
+#include <exception>
+
+#include "verifier/cli/command.h"
+
+int main(int argc, char** argv) {
+  using namespace rdmaguard::cli;
+  CLI::App app{
+      "Keeps NCCL jobs on the network they were meant for: says which transport a job's "
+      "communicators really run on, and why it is not RDMA where it is not.",
+      "rdmaguard"};
+  app.set_version_flag("--version", "rdmaguard " RDMAGUARD_VERSION);
+  app.require_subcommand(1);
+  app.footer(
+      "Exit codes: run gives its command's own, or the guard's (78) when the guard stopped it;\n"
+      "64 wrong usage, 66 no such input, 126 and 127 the command could not be started.\n"
+      "'rdmaguard SUBCOMMAND --help' says more.");
+  int exitCode = kOk;
+  addRun(app, exitCode);
+  addEnv(app, exitCode);
+  addRules(app, exitCode);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) {
+    return app.exit(e) == 0 ? kOk : kUsage;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "rdmaguard: %s\n", e.what());
+    return 1;
+  }
+  return std::fflush(stdout) == 0 ? exitCode : 1;
+}

@@ -1,0 +1,65 @@
+// See verdict_json.h.
+#include "verifier/engine/verdict_json.h"
+
+namespace rdmaguard::engine {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json evidenceJson(const std::vector<Evidence>& evidence) {
+  Json out = Json::array();
+  for (const Evidence& e : evidence)
+    out.push_back({{"fact", e.fact}, {"source", e.source}, {"certainty", name(e.certainty)}});
+  return out;
+}
+
+Json findingsJson(const std::vector<Finding>& findings) {
+  Json out = Json::array();
+  for (const Finding& f : findings) out.push_back(toJson(f));
+  return out;
+}
+
+std::string_view word(Met met) {
+  switch (met) {
+    case Met::Yes:
+      return "yes";
+    case Met::Violated:
+      return "violated";
+    case Met::Unknown:
+      break;
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+nlohmann::ordered_json toJson(const Finding& finding) {
+  return {{"id", finding.ruleId},
+          {"what", finding.what},
+          {"fix", finding.fix},
+          {"certainty", name(finding.certainty)},
+          {"evidence", evidenceJson(finding.evidence)}};
+}
+
+nlohmann::ordered_json toJson(const Verdict& verdict) {
+  Json out{{"rdma_engaged", name(verdict.engaged)}, {"transport", name(verdict.transport)}};
+  if (verdict.transport == Transport::External) out["external_name"] = verdict.externalName;
+  out["gdr"] = name(verdict.gdr);
+  out["requirement_met"] = word(verdict.requirement);
+  if (verdict.requirement == Met::Violated) out["violation"] = verdict.violation;
+  out["missing_conditions"] = findingsJson(verdict.missing);
+  out["degraded_signals"] = findingsJson(verdict.degraded);
+  out["notes"] = findingsJson(verdict.notes);
+  out["fix"] = Json::array();
+  for (const auto* list : {&verdict.missing, &verdict.degraded})
+    for (const Finding& f : *list)
+      if (!f.fix.empty()) out["fix"].push_back(f.fix);
+  out["evidence"] = evidenceJson(verdict.evidence);
+  return out;
+}
+
+std::string oneLine(const nlohmann::ordered_json& value) {
+  return value.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace rdmaguard::engine

@@ -1,0 +1,24 @@
+// A verdict as JSON: the one schema of `rdmaguard verify --json`, preflight and the
+// guard's JSON lines. Pure, any thread; allocates.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "verifier/engine/verdict.h"
+
+namespace rdmaguard::engine {
+
+/// {"id", "what", "fix", "certainty", "evidence": [{"fact", "source", "certainty"}]}
+nlohmann::ordered_json toJson(const Finding& finding);
+
+/// {"rdma_engaged": yes|no|partial|unknown|not_needed, "transport", "external_name" (for
+/// an external plugin), "gdr", "requirement_met": yes|violated|unknown, "violation" (when
+/// violated), "missing_conditions": [], "degraded_signals": [], "notes": [], "fix": []
+/// (sentences in order), "evidence": []}
+nlohmann::ordered_json toJson(const Verdict& verdict);
+
+/// One line of text; bytes that are no UTF-8 become U+FFFD instead of an error.
+std::string oneLine(const nlohmann::ordered_json& value);
+
+}  // namespace rdmaguard::engine
