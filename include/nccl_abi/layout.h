@@ -4,9 +4,10 @@
 
 #include <cstddef>
 
-/// Holds `sizeof(type)` at `bytes`.
-#define NCCL_ABI_SIZE(type, bytes) static_assert(sizeof(type) == (bytes), #type " changed size")
+/// Holds `sizeof(struct_)` at `bytes`.
+#define NCCL_ABI_SIZE(struct_, bytes) \
+  static_assert(sizeof(struct_) == (bytes), #struct_ " changed size")
 
-/// Holds `member` of `type` (a nested designator is allowed) at byte `offset`.
-#define NCCL_ABI_AT(type, member, offset) \
-  static_assert(offsetof(type, member) == (offset), #type "::" #member " moved")
+/// Holds `member` of `struct_` (a nested designator is allowed) at byte `offset`.
+#define NCCL_ABI_AT(struct_, member, offset) \
+  static_assert(offsetof(struct_, member) == (offset), #struct_ "::" #member " moved")

@@ -146,24 +146,24 @@ NCCL_ABI_AT(EventStateArgsV4, kernelCh.pTimer, 0);
 }  // namespace nccl_abi
 
 /// Holds the six slots of a version's Profiler where NCCL reads them.
-#define NCCL_ABI_PROFILER_SLOTS(type)      \
-  NCCL_ABI_SIZE(type, 48);                 \
-  NCCL_ABI_AT(type, name, 0);              \
-  NCCL_ABI_AT(type, init, 8);              \
-  NCCL_ABI_AT(type, startEvent, 16);       \
-  NCCL_ABI_AT(type, stopEvent, 24);        \
-  NCCL_ABI_AT(type, recordEventState, 32); \
-  NCCL_ABI_AT(type, finalize, 40)
+#define NCCL_ABI_PROFILER_SLOTS(struct_)      \
+  NCCL_ABI_SIZE(struct_, 48);                 \
+  NCCL_ABI_AT(struct_, name, 0);              \
+  NCCL_ABI_AT(struct_, init, 8);              \
+  NCCL_ABI_AT(struct_, startEvent, 16);       \
+  NCCL_ABI_AT(struct_, stopEvent, 24);        \
+  NCCL_ABI_AT(struct_, recordEventState, 32); \
+  NCCL_ABI_AT(struct_, finalize, 40)
 
 /// Holds the head of a version's EventDescriptor and the payloads that never changed.
-#define NCCL_ABI_DESCRIPTOR_HEAD(type)      \
-  NCCL_ABI_AT(type, type, 0);               \
-  NCCL_ABI_AT(type, parentObj, 8);          \
-  NCCL_ABI_AT(type, rank, 16);              \
-  NCCL_ABI_AT(type, proxyOp.pid, 24);       \
-  NCCL_ABI_AT(type, proxyOp.channelId, 28); \
-  NCCL_ABI_AT(type, proxyOp.peer, 32);      \
-  NCCL_ABI_AT(type, proxyOp.nSteps, 36);    \
-  NCCL_ABI_AT(type, proxyOp.chunkSize, 40); \
-  NCCL_ABI_AT(type, proxyOp.isSend, 44);    \
-  NCCL_ABI_AT(type, proxyStep.step, 24)
+#define NCCL_ABI_DESCRIPTOR_HEAD(struct_)      \
+  NCCL_ABI_AT(struct_, type, 0);               \
+  NCCL_ABI_AT(struct_, parentObj, 8);          \
+  NCCL_ABI_AT(struct_, rank, 16);              \
+  NCCL_ABI_AT(struct_, proxyOp.pid, 24);       \
+  NCCL_ABI_AT(struct_, proxyOp.channelId, 28); \
+  NCCL_ABI_AT(struct_, proxyOp.peer, 32);      \
+  NCCL_ABI_AT(struct_, proxyOp.nSteps, 36);    \
+  NCCL_ABI_AT(struct_, proxyOp.chunkSize, 40); \
+  NCCL_ABI_AT(struct_, proxyOp.isSend, 44);    \
+  NCCL_ABI_AT(struct_, proxyStep.step, 24)

@@ -109,7 +109,7 @@ enum class LogLevel : int {
   Info = 3,
   Abort = 4,
   Trace = 5,
-  Attn = 6,  ///< since 2.31: shown like a warning, ranks between Warn and Info despite its number
+  Attn = 6,  ///< since 2.32; ranks between Warn and Info despite its number
 };
 NCCL_ABI_SIZE(LogLevel, 4);
 
@@ -127,8 +127,8 @@ inline constexpr unsigned long kAlloc = 0x100;
 inline constexpr unsigned long kCall = 0x200;
 inline constexpr unsigned long kProxy = 0x400;
 inline constexpr unsigned long kNvls = 0x800;
-inline constexpr unsigned long kBootstrap = 0x1000;   // since 2.21 or 2.22
-inline constexpr unsigned long kReg = 0x2000;         // since 2.21 or 2.22
+inline constexpr unsigned long kBootstrap = 0x1000;   // since 2.21
+inline constexpr unsigned long kReg = 0x2000;         // since 2.21
 inline constexpr unsigned long kProfile = 0x4000;     // since 2.22
 inline constexpr unsigned long kRas = 0x8000;         // since 2.24
 inline constexpr unsigned long kDestroy = 0x10000;    // since 2.30
