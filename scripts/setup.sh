@@ -46,7 +46,6 @@ kmod              | guest  | cmd:depmod                           | picks the gu
 xz-utils          | guest  | cmd:xz                               | unpacks the guest kernel
 iproute2          | guest  | cmd:rdma                             | makes the software RDMA device
 ibverbs-providers | guest  | /usr/lib/*/libibverbs/librxe-*.so    | drives the software RDMA device
-ibverbs-utils     | guest  | cmd:ibv_devinfo                      | shows the software RDMA device
 '
 
 # Where Ubuntu differs. Untested: the project is built and checked on Debian 12.
@@ -156,11 +155,4 @@ if ((${#required[@]} + ${#guest[@]})); then
     echo "setup: no guest can be had here (missing: ${guest[*]}):" \
       "the demonstration will be the dry run, and tests in the guest are left out"
   fi
-fi
-
-# The guest's kernel is downloaded, never installed; apt has to know it.
-if [[ $group != plugin ]] && command -v apt-cache >/dev/null && can_install &&
-  ! compgen -G "${XDG_CACHE_HOME:-$HOME/.cache}/rdmaguard/guest/*" >/dev/null &&
-  [[ -z $(apt-cache madison linux-image-amd64 2>/dev/null) && $ID == debian ]]; then
-  refresh_lists
 fi
