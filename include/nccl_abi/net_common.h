@@ -36,11 +36,12 @@ namespace nccl_abi {
 
 /// Where a connection's data path runs; the same values as `ncclNetDeviceType`.
 enum class NetDeviceType : int {
-  Host = 0,      ///< the host drives it: what IB and Socket always say
-  Unpack = 1,    ///< the device unpacks
-  GinProxy = 2,  ///< since 2.28
-  GinGdaki = 3,  ///< since 2.28
-  GinGpi = 4,    ///< since 2.30
+  Host = 0,       ///< the host drives it: what IB and Socket always say
+  Unpack = 1,     ///< the device unpacks
+  GinProxy = 2,   ///< since 2.28
+  GinGdaki = 3,   ///< since 2.28
+  GinGpi = 4,     ///< since 2.30
+  GinEfaGda = 5,  ///< since 2.31
 };
 NCCL_ABI_SIZE(NetDeviceType, 4);
 

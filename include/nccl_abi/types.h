@@ -67,8 +67,9 @@ struct DataTypeRow {
   std::uint8_t bytes;     ///< bytes of one element
 };
 
-/// Every element type of 2.19.3 to 2.32.3. Up to 2.30.7 NCCL's own name table has no entry for
-/// Uint8 and calls it "Unknown", so that word means "not told", and no row carries it.
+/// Every element type of 2.19.3 to 2.32.3. NCCL's own name table has no entry for Uint8: asked for
+/// each number, the released 2.22.3 to 2.32.3 answer kUntoldDataTypeName for Uint8 and for nothing
+/// else that they accept. The row of Uint8 has the name it would have.
 inline constexpr std::array<DataTypeRow, 12> kDataTypes{{
     {DataType::Int8, "ncclInt8", 1},
     {DataType::Uint8, "ncclUint8", 1},
@@ -83,6 +84,10 @@ inline constexpr std::array<DataTypeRow, 12> kDataTypes{{
     {DataType::Float8E4M3, "ncclFloat8e4m3", 1},
     {DataType::Float8E5M2, "ncclFloat8e5m2", 1},
 }};
+
+/// The word a profiler descriptor carries for a type that NCCL has no name for. It is not a row of
+/// kDataTypes, because a release newer than 2.32.3 may say it of a type of any size.
+inline constexpr std::string_view kUntoldDataTypeName = "Unknown";
 
 /// Row of a profiler descriptor's type name; nothing for a name this statement does not know.
 /// Any thread; no allocation.
