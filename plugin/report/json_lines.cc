@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -76,8 +75,6 @@ void JsonLines::flush() noexcept {
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
       const int error = n < 0 ? errno : ENOSPC;
-      // Of what is left, a line cut in two is lost too.
-      lost_ += static_cast<std::uint64_t>(std::count(at, at + left, '\n'));
       fail("write", error);
       break;
     }
@@ -114,10 +111,6 @@ void JsonLines::fail(const char* what, int error) noexcept {
                  "): JSON lines are off, the job goes on";
   } catch (...) {
   }
-}
-
-std::uint64_t JsonLines::takeLost() noexcept {
-  return std::exchange(lost_, 0);
 }
 
 std::string JsonLines::takeComplaint() noexcept {

@@ -31,10 +31,6 @@ class JsonLines {
   /// Writes the buffer to the file, rotating it at its size limit.
   void flush() noexcept;
 
-  /// Lines that append() took but the file never got: they were in the buffer when
-  /// the file went off. Each is returned once.
-  std::uint64_t takeLost() noexcept;
-
   /// The sentence about what went wrong, once; empty otherwise.
   std::string takeComplaint() noexcept;
 
@@ -45,7 +41,6 @@ class JsonLines {
   std::string path_;
   std::string buffer_;
   std::string complaint_;
-  std::uint64_t lost_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t maxBytes_;
   int descriptor_ = -1;
