@@ -108,9 +108,10 @@ struct RdmaDevice {
   std::string provider;      ///< libibverbs provider that drives it: "mlx5"; empty when not known
   bool software = false;     ///< rxe or siw: RDMA in the kernel's software
   std::vector<RdmaPort> ports;
-  std::string uverbs;       ///< "uverbs0"; empty when the kernel offers no verbs for it
-  std::string nodePath;     ///< "/dev/infiniband/uverbs0"
-  bool nodePresent = true;  ///< nodePath exists for this process; meaningless without uverbs
+  bool uverbsKnown = false;  ///< it was looked up whether the kernel offers verbs for it
+  std::string uverbs;        ///< "uverbs0"; empty when the kernel offers no verbs for it
+  std::string nodePath;      ///< "/dev/infiniband/uverbs0"
+  bool nodePresent = true;   ///< nodePath exists for this process; meaningless without uverbs
   bool openTried = false;
   int openErrno = 0;    ///< why open() of nodePath failed, 0 = it opened; needs openTried
   std::string pciPath;  ///< "0000:19:00.0", empty for software devices

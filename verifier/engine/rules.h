@@ -23,6 +23,7 @@ struct Rule {
   std::string_view title;  ///< the condition in a few words
   FindingKind kind;
   std::string_view fix;     ///< what to do, in general; a finding's own fix is more concrete
+  std::string_view alias;   ///< another id the same condition is reported under; empty if none
   std::string_view source;  ///< where the rule comes from: an NCCL source file and release, ...
   std::optional<Finding> (*applies)(const Case&);
 };

@@ -21,6 +21,7 @@ struct DeviceInUse {
   int port = 1;
   double speedGbps = 0;  ///< 0 = not known
   LinkLayer linkLayer = LinkLayer::Unknown;
+  int ptrSupport = 0;      ///< NCCL's mask: 1 host, 2 peermem, 4 DMA-BUF; 0 = not known
   bool connected = false;  ///< a connection of this communicator uses it
 };
 

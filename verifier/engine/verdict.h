@@ -33,11 +33,11 @@ constexpr std::string_view name(FindingKind k) {
 
 /// One rule that holds, with its reasons and the way out.
 struct Finding {
-  std::string ruleId;
+  std::string ruleId{};
   FindingKind kind = FindingKind::Note;
-  std::string what;                ///< a whole sentence
-  std::vector<Evidence> evidence;  ///< never empty
-  std::string fix;                 ///< imperative sentences, a concrete setting where there is one
+  std::string what{};                ///< a whole sentence
+  std::vector<Evidence> evidence{};  ///< never empty
+  std::string fix{};                 ///< imperative sentences, a setting where there is one
   Certainty certainty = Certainty::Inferred;
 };
 
