@@ -1,0 +1,33 @@
+// The parts of readNode, one per source of facts. Each fills its fields of NodeFacts and
+// leaves the rest alone; what cannot be read stays unknown. For probe.cc only.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "verifier/engine/facts.h"
+#include "verifier/probe/probe.h"
+#include "verifier/probe/tree.h"
+
+namespace rdmaguard::probe {
+
+/// devices, devicesKnown, devInfiniband, kernelVerbsAbi: sysfs, /dev/infiniband.
+void readDevices(const Tree& tree, bool openNodes, engine::NodeFacts& node);
+
+/// settings, shadowed: environment and nccl.conf chain. Before readLoader and readHost.
+void readSettings(const Tree& tree, const ProbeOptions& options, engine::NodeFacts& node);
+
+/// loader: libibverbs, its *.driver files and provider libraries.
+void readLoader(const Tree& tree, const ProbeOptions& options, engine::NodeFacts& node);
+
+/// hostname, kernelRelease, container, memlock, gdr.
+void readHost(const Tree& tree, const ProbeOptions& options, engine::NodeFacts& node);
+
+/// interfaces: /sys/class/net, and on the live machine their addresses.
+void readInterfaces(const Tree& tree, engine::NodeFacts& node);
+
+/// A variable of the probed environment; empty when it is not set.
+std::string environmentValue(const ProbeOptions& options, std::string_view name);
+
+}  // namespace rdmaguard::probe
