@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <exception>
 #include <thread>
@@ -85,18 +86,29 @@ void Reporter::tag(collective::Communicator* communicator, const NetworkTags& ta
 
 void Reporter::info(std::string line) {
   const std::scoped_lock lock(mutex_);
-  messages_.push_back({Message::Kind::Info, std::move(line), nullptr, {}});
+  messages_.push_back({Message::Kind::Info, std::move(line), nullptr, {}, 0});
 }
 
 void Reporter::warn(std::string line) {
   const std::scoped_lock lock(mutex_);
-  messages_.push_back({Message::Kind::Warn, std::move(line), nullptr, {}});
+  messages_.push_back({Message::Kind::Warn, std::move(line), nullptr, {}, 0});
 }
 
 void Reporter::record(collective::Communicator* communicator,
                       std::function<std::string(const Records&)> make) {
   const std::scoped_lock lock(mutex_);
-  messages_.push_back({Message::Kind::Record, {}, communicator, std::move(make)});
+  messages_.push_back({Message::Kind::Record, {}, communicator, std::move(make), 0});
+}
+
+void Reporter::abortProcess(std::string block, int exitCode, std::chrono::milliseconds limit) {
+  {
+    const std::scoped_lock lock(mutex_);
+    messages_.push_back({Message::Kind::Abort, block, nullptr, {}, exitCode});
+    if (std::this_thread::get_id() == threadId_) return;
+  }
+  flush(limit);
+  log_.warn(block);
+  ::_exit(exitCode);
 }
 
 void Reporter::remove(collective::Communicator* communicator, std::chrono::milliseconds limit) {
@@ -118,6 +130,10 @@ bool Reporter::flush(std::chrono::milliseconds limit) {
 
 void Reporter::loop() noexcept {
   try {
+    {
+      const std::scoped_lock lock(mutex_);
+      threadId_ = std::this_thread::get_id();
+    }
     lastLiveNs_ = collective::now();
     for (;;) {
       pass();
@@ -188,6 +204,13 @@ void Reporter::say(const std::vector<Message>& messages, const Entries& entries)
         for (const auto& entry : entries)
           if (entry->communicator == m.communicator) append(m.make(entry->records));
         break;
+      case Message::Kind::Abort:
+        log_.warn(m.text);
+        for (const auto& entry : entries) drain(*entry);
+        json_.flush();
+        // Not exit(): the application's destructors would run in a thread it does not
+        // know, while its own threads go on.
+        ::_exit(m.exitCode);
     }
   }
 }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "plugin/collective/collective.h"
@@ -55,6 +56,11 @@ class Reporter {
   void record(collective::Communicator* communicator,
               std::function<std::string(const Records&)> make);
 
+  /// Writes `block` and all that was posted, drains what has finished, and ends the
+  /// process with `exitCode`: on the report thread, or here when that one has not done
+  /// it within `limit`. Called by the guard's look() it only posts, and returns.
+  void abortProcess(std::string block, int exitCode, std::chrono::milliseconds limit);
+
   /// Ends a communicator: the thread drains it for the last time, writes its summary
   /// and closes it. Waits for that at most `limit`, since a full disk or a dead file
   /// server must not hold up the job. Finalize thread.
@@ -77,10 +83,11 @@ class Reporter {
         : communicator(c), identity(who), records(who, speaker) {}
   };
   struct Message {
-    enum class Kind : unsigned char { Info, Warn, Record } kind;
+    enum class Kind : unsigned char { Info, Warn, Record, Abort } kind;
     std::string text;
     collective::Communicator* communicator = nullptr;
     std::function<std::string(const Records&)> make;
+    int exitCode = 0;
   };
   using Entries = std::vector<std::shared_ptr<Entry>>;
 
@@ -104,6 +111,7 @@ class Reporter {
   std::vector<Message> messages_;
   std::uint64_t asked_ = 0, served_ = 0;  // passes wanted and completed
   bool running_ = false;
+  std::thread::id threadId_;
   std::uint64_t lastLiveNs_ = 0;
   std::uint64_t drained_ = 0;  // in the last pass
 };
