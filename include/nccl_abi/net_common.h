@@ -38,8 +38,8 @@ namespace nccl_abi {
 enum class NetDeviceType : int {
   Host = 0,       ///< the host drives it: what IB and Socket always say
   Unpack = 1,     ///< the device unpacks
-  GinProxy = 2,   ///< since 2.28
-  GinGdaki = 3,   ///< since 2.28
+  GinProxy = 2,   ///< since 2.28.7
+  GinGdaki = 3,   ///< since 2.28.7
   GinGpi = 4,     ///< since 2.30
   GinEfaGda = 5,  ///< since 2.31
 };

@@ -41,9 +41,9 @@ inline constexpr std::array<Release, 14> kReleases{{
     {versionCode(2, 32, 3), versionCode(2, 32, 3), 12, 6, 7},
 }};
 
-/// The row of the minor release that `code` belongs to, or null for one that was never checked. A
-/// patch newer than `verified` gets its minor's row: no interface has changed inside a minor
-/// release from 2.19 to 2.32; a caller that must be surer compares with `verified`.
+/// The row of the minor release that `code` belongs to, or null for one that was never read. A
+/// patch newer than `verified` gets its minor's row, because no two patches read of one minor
+/// differ in these columns; a caller that must be surer compares with `verified`.
 /// Any thread; no allocation.
 constexpr const Release* findRelease(int code) {
   for (const Release& release : kReleases) {

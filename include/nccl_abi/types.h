@@ -57,6 +57,13 @@ enum class Func : int {
   SendRecv = 5,
   Send = 6,
   Recv = 7,
+  AlltoAll = 8,  ///< 8 to 10 since 2.28
+  Scatter = 9,
+  Gather = 10,
+  AllGatherV = 11,  ///< 11 to 14 since 2.29
+  PutSignal = 12,
+  Signal = 13,
+  WaitSignal = 14,
 };
 NCCL_ABI_SIZE(Func, 4);
 
