@@ -8,8 +8,8 @@
                        information, the interface versions it looks up, the type names it gives out
 
 Exit status: 0 equal, 1 a difference (each is printed), 77 nothing to compare with (and it says so).
---mutate FILE:OLD:NEW changes a copy of our headers first and turns the status round, which proves
-that the comparison can fail.
+--mutate FILE:OLD:NEW changes a copy of our headers first, stops at the first subject and turns the
+status round, which proves that the comparison can fail.
 """
 
 import argparse
@@ -395,7 +395,8 @@ def main():
     if subjects == 0:
         print("not compared: " + ("NCCL_SRC names no NCCL source tree, so the plugin interfaces "
                                   "were not compared with its headers" if options.mode == "source"
-                                  else f"no NCCL release in {releases_here()[1]} nor in NCCL_HOME"))
+                                  else f"no NCCL release that can be read in {releases_here()[1]} "
+                                  "nor in NCCL_HOME"))
         return SKIPPED
     if options.mutate:
         print("a changed fact was " + ("found" if wrong else "NOT FOUND"))
