@@ -28,34 +28,13 @@ void stampOnce(Word<std::uint64_t>& stamp, std::uint64_t now) {
 
 }  // namespace
 
-void Ledger::onTest(Place place, const void* request, const int* sizes, int result) {
-  Requests::Cell* cell = requests_.find(reinterpret_cast<std::uintptr_t>(request));
-  if (cell == nullptr) return;  // iflush, or untracked
-  const std::uint64_t state = cell->state.load(std::memory_order_acquire);
-  // The cell may have gone to another request after find: the state tells, read before the key.
-  if ((state & kActive) == 0 ||
-      cell->key.load(kRelaxed) != reinterpret_cast<std::uintptr_t>(request)) {
-    return;
+void Ledger::onBroken(Place place, const void* request, int result) {
+  Requests::Cell* cell = nullptr;
+  std::uint64_t state = 0;
+  if (Connection* connection = findActive(request, cell, state)) {
+    connection->failures.fetch_add(1, kRelaxed);
   }
-  const ConnectionId id = Requests::ownerOf(state);
-  Connection& connection = connections[indexOf(id)];
-  if (connection.generation.load(kRelaxed) != generationOf(id)) return;
-  if (result != 0) {
-    connection.failures.fetch_add(1, kRelaxed);
-    onCall(place, Call::Test, result);
-    return;
-  }
-  cell->state.store(Requests::stateOf(id, kIdle), std::memory_order_release);
-  add(connection.completed, 1);
-  if ((state & kReceive) == 0) return;
-  if (sizes == nullptr || (state & kSizeable) == 0) {
-    add(connection.unsized, 1);
-    return;
-  }
-  const unsigned count = (state >> kCountShift) & 0xff;
-  std::uint64_t received = 0;
-  for (unsigned i = 0; i < count; ++i) received += static_cast<std::uint32_t>(sizes[i]);
-  add(connection.bytes, received);
+  onCall(place, Call::Test, result);
 }
 
 void Ledger::onRefused(Place place, Call call, const void* comm, int result) {
@@ -159,7 +138,7 @@ void Ledger::onOpen(Place place, Role role, const void* comm, int device, std::u
   changes.fetch_add(1, std::memory_order_release);
   // An address that NCCL is given anew cannot still be the old comm: its close went unseen.
   ConnectionId old = 0;
-  if (find(comm, old) != nullptr) release(old);
+  if (find(comm, old) != nullptr) close(comm, old);
 
   std::uint32_t index = 0;
   Connection* connection = nullptr;
@@ -198,8 +177,15 @@ void Ledger::onOpen(Place place, Role role, const void* comm, int device, std::u
 void Ledger::onClose(const void* comm) {
   ConnectionId id = 0;
   if (find(comm, id) == nullptr) return;
-  release(id);
+  close(comm, id);
   changes.fetch_add(1, std::memory_order_release);
+}
+
+void Ledger::close(const void* comm, ConnectionId id) {
+  if (Comms::Cell* cell = comms_.find(reinterpret_cast<std::uintptr_t>(comm))) {
+    cell->state.store(0, std::memory_order_release);
+  }
+  release(id);
 }
 
 void Ledger::release(ConnectionId id) {

@@ -81,11 +81,12 @@ class Ledger {
 
   /// After isend: `request` is what the transport left in *request.
   void onSend(Place place, const void* comm, std::uint64_t size, const void* request, int result);
-  /// After irecv of `n` buffers; `sizeable` where every posted size fits in 32 bits.
-  void onReceive(Place place, const void* comm, unsigned n, bool sizeable, const void* request,
-                 int result);
-  /// After test said done, or failed. `sizes` may be null.
-  void onTest(Place place, const void* request, const int* sizes, int result);
+  /// After irecv of `n` buffers, at most 255; 0 where test will not be able to tell their sizes.
+  void onReceive(Place place, const void* comm, unsigned n, const void* request, int result);
+  /// After test said done. `sizes` may be null.
+  void onDone(const void* request, const int* sizes);
+  /// After test failed.
+  void onBroken(Place place, const void* request, int result);
 
   // ---- set-up and tear-down: init and proxy service threads ----
 
@@ -122,15 +123,13 @@ class Ledger {
  private:
   static constexpr unsigned kCommBits = 15;
   static constexpr unsigned kRequestBits = 18;
-  using Comms = PointerTable<kCommBits, SpreadHash>;
+  using Comms = PointerTable<kCommBits, SpreadHash<kCommBits>>;
   using Requests = PointerTable<kRequestBits, RunHash<kRequestBits>>;
 
-  // The note of a request's cell.
-  static constexpr std::uint16_t kIdle = 0;
+  // The note of a request's cell; 0 where the request is idle.
   static constexpr std::uint16_t kActive = 1;
   static constexpr std::uint16_t kReceive = 2;
-  static constexpr std::uint16_t kSizeable = 4;
-  static constexpr unsigned kCountShift = 8;
+  static constexpr unsigned kCountShift = 8;  // above: buffers of a receive with sizes to come
 
   // NCCL marks a request it does not want to hear of with small values (2.24 and later).
   static bool isRequest(const void* request) {
@@ -141,10 +140,12 @@ class Ledger {
   }
 
   Connection* find(const void* comm, ConnectionId& id) const;
+  Connection* findActive(const void* request, Requests::Cell*& cell, std::uint64_t& state);
   void follow(Connection& connection, ConnectionId id, const void* request, std::uint16_t note);
   bool putRequest(const void* request, ConnectionId id, std::uint16_t note);
   void onRefused(Place place, Call call, const void* comm, int result);
   Connection* allocate(std::uint32_t& index);
+  void close(const void* comm, ConnectionId id);
   void release(ConnectionId id);
   bool stale(ConnectionId id) const {
     const std::uint32_t generation = generationOf(id);
@@ -165,17 +166,16 @@ class Ledger {
 /// The process's ledger: the tap's only state that NCCL's threads touch.
 [[gnu::visibility("hidden")]] extern constinit Ledger ledger;
 
-inline Connection* Ledger::find(const void* comm, ConnectionId& id) const {
-  Comms::Cell* cell = comms_.find(reinterpret_cast<std::uintptr_t>(comm));
+[[gnu::always_inline]] inline Connection* Ledger::find(const void* comm, ConnectionId& id) const {
+  const Comms::Cell* cell = comms_.find(reinterpret_cast<std::uintptr_t>(comm));
   if (cell == nullptr) return nullptr;
   id = Comms::ownerOf(cell->state.load(std::memory_order_relaxed));
-  auto& connection = const_cast<Connection&>(connections[indexOf(id)]);
-  if (connection.generation.load(std::memory_order_relaxed) != generationOf(id)) return nullptr;
-  return &connection;
+  if (id == 0) return nullptr;  // closed, and its address in use by a comm that is not followed
+  return const_cast<Connection*>(&connections[indexOf(id)]);
 }
 
-inline void Ledger::follow(Connection& connection, ConnectionId id, const void* request,
-                           std::uint16_t note) {
+[[gnu::always_inline]] inline void Ledger::follow(Connection& connection, ConnectionId id,
+                                                  const void* request, std::uint16_t note) {
   add(connection.started, 1);
   if (isRequest(request)) {
     Requests::Cell* cell = requests_.find(reinterpret_cast<std::uintptr_t>(request));
@@ -191,8 +191,8 @@ inline void Ledger::follow(Connection& connection, ConnectionId id, const void* 
   if ((note & kReceive) != 0) add(connection.unsized, 1);
 }
 
-inline void Ledger::onSend(Place place, const void* comm, std::uint64_t size, const void* request,
-                           int result) {
+[[gnu::always_inline]] inline void Ledger::onSend(Place place, const void* comm, std::uint64_t size,
+                                                  const void* request, int result) {
   if (result != 0) [[unlikely]] {
     return onRefused(place, Call::Isend, comm, result);
   }
@@ -207,8 +207,8 @@ inline void Ledger::onSend(Place place, const void* comm, std::uint64_t size, co
   follow(*connection, id, request, kActive);
 }
 
-inline void Ledger::onReceive(Place place, const void* comm, unsigned n, bool sizeable,
-                              const void* request, int result) {
+[[gnu::always_inline]] inline void Ledger::onReceive(Place place, const void* comm, unsigned n,
+                                                     const void* request, int result) {
   if (result != 0) [[unlikely]] {
     return onRefused(place, Call::Irecv, comm, result);
   }
@@ -219,10 +219,42 @@ inline void Ledger::onReceive(Place place, const void* comm, unsigned n, bool si
     untrackedOperations.fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  const auto count = static_cast<std::uint16_t>((n > 255 ? 0 : n) << kCountShift);
-  const bool known = sizeable && n <= 255;
   follow(*connection, id, request,
-         static_cast<std::uint16_t>(kActive | kReceive | (known ? kSizeable : 0) | count));
+         static_cast<std::uint16_t>(kActive | kReceive | (n << kCountShift)));
+}
+
+/// The connection of a request that is on its way; nullptr for an iflush or one not followed.
+[[gnu::always_inline]] inline Connection* Ledger::findActive(const void* request,
+                                                             Requests::Cell*& cell,
+                                                             std::uint64_t& state) {
+  const auto key = reinterpret_cast<std::uintptr_t>(request);
+  cell = requests_.find(key);
+  if (cell == nullptr) return nullptr;
+  state = cell->state.load(std::memory_order_acquire);
+  // The cell may have gone to another request since: its state is written after its key.
+  if ((state & kActive) == 0 || cell->key.load(std::memory_order_relaxed) != key) return nullptr;
+  const ConnectionId id = Requests::ownerOf(state);
+  Connection& connection = connections[indexOf(id)];
+  if (connection.generation.load(std::memory_order_relaxed) != generationOf(id)) return nullptr;
+  return &connection;
+}
+
+[[gnu::always_inline]] inline void Ledger::onDone(const void* request, const int* sizes) {
+  Requests::Cell* cell = nullptr;
+  std::uint64_t state = 0;
+  Connection* connection = findActive(request, cell, state);
+  if (connection == nullptr) return;
+  cell->state.store(state & ~std::uint64_t{0xffff}, std::memory_order_release);
+  add(connection->completed, 1);
+  if ((state & kReceive) == 0) return;
+  const unsigned count = (state >> kCountShift) & 0xff;
+  if (sizes == nullptr || count == 0) [[unlikely]] {
+    add(connection->unsized, 1);
+    return;
+  }
+  std::uint64_t received = static_cast<std::uint32_t>(sizes[0]);
+  for (unsigned i = 1; i < count; ++i) received += static_cast<std::uint32_t>(sizes[i]);
+  add(connection->bytes, received);
 }
 
 }  // namespace rdmaguard::tap

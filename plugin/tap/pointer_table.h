@@ -47,15 +47,12 @@ class PointerTable {
   }
 
   /// The cell that carries `key`, nullptr if none does. Loads only.
-  Cell* find(std::uintptr_t key) {
-    std::size_t at = Hash::of(key) >> (64 - kBits);
-    for (unsigned probe = 0; probe < kProbes; ++probe, ++at) {
-      Cell& cell = cells_[at & kMask];
-      const std::uintptr_t found = cell.key.load(std::memory_order_relaxed);
-      if (found == key) return &cell;
-      if (found == 0) return nullptr;
+  [[gnu::always_inline]] Cell* find(std::uintptr_t key) {
+    Cell& first = cells_[Hash::of(key)];
+    if (first.key.load(std::memory_order_relaxed) == key) [[likely]] {
+      return &first;
     }
-    return nullptr;
+    return findFurther(key);
   }
 
   /// Gives `key` to `owner`. Returns false where every cell in reach belongs to a live connection.
@@ -66,7 +63,7 @@ class PointerTable {
     for (int round = 0; round < 4; ++round) {
       Cell* free = nullptr;
       std::uint64_t freeState = 0;
-      std::size_t at = Hash::of(key) >> (64 - kBits);
+      std::size_t at = Hash::of(key);
       for (unsigned probe = 0; probe < kProbes; ++probe, ++at) {
         Cell& cell = cells_[at & kMask];
         std::uint64_t state = cell.state.load(std::memory_order_acquire);
@@ -95,15 +92,27 @@ class PointerTable {
   }
 
  private:
+  [[gnu::noinline]] Cell* findFurther(std::uintptr_t key) {
+    std::size_t at = Hash::of(key);
+    for (unsigned probe = 0; probe < kProbes; ++probe, ++at) {
+      Cell& cell = cells_[at & kMask];
+      const std::uintptr_t found = cell.key.load(std::memory_order_relaxed);
+      if (found == key) return &cell;
+      if (found == 0) return nullptr;
+    }
+    return nullptr;
+  }
+
   static constexpr std::size_t kMask = (std::size_t{1} << kBits) - 1;
   static constexpr unsigned kProbes = 48;
   std::array<Cell, kMask + 1> cells_;
 };
 
 /// For comms: separate heap blocks, some of them page-aligned.
+template <unsigned kBits>
 struct SpreadHash {
-  static constexpr std::uint64_t of(std::uintptr_t key) {
-    return (key >> 4) * 0x9e3779b97f4a7c15ULL;
+  static constexpr std::size_t of(std::uintptr_t key) {
+    return ((key >> 4) * 0x9e3779b97f4a7c15ULL) >> (64 - kBits);
   }
 };
 
@@ -111,9 +120,9 @@ struct SpreadHash {
 /// of 64 cells (1 kB), so that a connection's requests share a few cache lines and pages.
 template <unsigned kBits>
 struct RunHash {
-  static constexpr std::uint64_t of(std::uintptr_t key) {
+  static constexpr std::size_t of(std::uintptr_t key) {
     const std::uint64_t run = ((key >> 12) * 0x9e3779b97f4a7c15ULL) >> (64 - (kBits - 6));
-    return ((run << 6) | ((key >> 6) & 63)) << (64 - kBits);
+    return (run << 6) | ((key >> 6) & 63);
   }
 };
 

@@ -181,24 +181,34 @@ class Slots {
     return result;
   }
 
+  /// How many buffers test will tell the size of: all n, or none.
+  template <class Size>
+  [[gnu::noinline]] static unsigned sizedBuffers(int n, const Size* sizes) {
+    if (n < 1 || n > 255) return 0;
+    for (int i = 0; i < n; ++i) {
+      if (static_cast<std::uint64_t>(sizes[i]) > UINT32_MAX) return 0;
+    }
+    return static_cast<unsigned>(n);
+  }
+
   template <class... A>
   static Result irecv(A... args) {
     const Result result = real.irecv(args...);
     const int n = front<1>(args...);
-    bool sizeable = n >= 0;
-    if constexpr (std::is_same_v<decltype(front<3>(args...)), std::size_t*>) {
-      // test reports sizes in 32 bits.
-      for (int i = 0; i < n; ++i) sizeable = sizeable && front<3>(args...)[i] <= UINT32_MAX;
-    }
-    ledger.onReceive(kPlace, front<0>(args...), static_cast<unsigned>(n), sizeable,
-                     *back<0>(args...), code(result));
+    const auto* sizes = front<3>(args...);
+    // test tells sizes in 32 bits, so those of a larger receive will not be known.
+    const bool one = n == 1 && static_cast<std::uint64_t>(sizes[0]) <= UINT32_MAX;
+    ledger.onReceive(kPlace, front<0>(args...), one ? 1 : sizedBuffers(n, sizes), *back<0>(args...),
+                     code(result));
     return result;
   }
 
   static Result test(void* request, int* done, int* sizes) {
     const Result result = real.test(request, done, sizes);
-    if (*done != 0 || result != Result::Success) {
-      ledger.onTest(kPlace, request, sizes, code(result));
+    if (result != Result::Success) [[unlikely]] {
+      ledger.onBroken(kPlace, request, code(result));
+    } else if (*done != 0) {
+      ledger.onDone(request, sizes);
     }
     return result;
   }

@@ -44,6 +44,7 @@ bool holdsOwn(const SlotTable& table, void* const* words) {
 }
 
 bool ownSlot(const void* address) {
+  if (address == nullptr) return false;
   for (int abi = kReleases.front().netAbi; abi <= kReleases.back().netAbi; ++abi) {
     for (Place place = 0; place < kPlaces; ++place) {
       const SlotTable* table = slotTable(abi, place);
