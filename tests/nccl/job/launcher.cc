@@ -72,7 +72,7 @@ void signalAll(const std::vector<Rank>& ranks, int signal) {
 }  // namespace
 
 int runRanks(const Options& options, char** argv) {
-  std::string folder = "/tmp/nccl_job.XXXXXX";
+  std::string folder = "/tmp/nccl-job.XXXXXX";
   if (::mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder in /tmp");
   const std::string meetingPlace = folder + "/ranks";
   std::vector<Rank> ranks;
@@ -95,7 +95,7 @@ int runRanks(const Options& options, char** argv) {
       killAt = Clock::now() + std::chrono::seconds(3);
     }
     if (Clock::now() > limit && first == 0) {
-      fmt::print(stderr, "nccl_job: the limit of {} s was hit\n", options.limitSeconds);
+      fmt::print(stderr, "nccl-job: the limit of {} s was hit\n", options.limitSeconds);
       first = kExitLimit;
       killAt = Clock::now();
     }

@@ -1,4 +1,4 @@
-// nccl_job: a small distributed job without a GPU, around the real libnccl.
+// nccl-job: a small distributed job without a GPU, around the real libnccl.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -26,7 +26,7 @@ constexpr const char* kAbout =
 
 int main(int argc, char** argv) {
   rdmaguard::job::Options options;
-  CLI::App app{kAbout, "nccl_job"};
+  CLI::App app{kAbout, "nccl-job"};
   app.add_option("--nccl", options.nccl, "libnccl.so.2 to use, as the wheels ship it (unstripped)")
       ->envname("RDMAGUARD_LIBNCCL")
       ->capture_default_str();
@@ -59,7 +59,7 @@ int main(int argc, char** argv) {
     if (options.rank >= 0 || options.dryRun) return rdmaguard::job::runRank(options);
     return rdmaguard::job::runRanks(options, argv);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "nccl_job: {}\n", error.what());
+    fmt::print(stderr, "nccl-job: {}\n", error.what());
     return rdmaguard::job::kExitFailure;
   }
 }

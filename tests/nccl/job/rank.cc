@@ -112,7 +112,7 @@ class RankRun {
     const int nodes = options_.nodes > 0 ? options_.nodes : options_.ranks;
     const auto begun = std::chrono::steady_clock::now();
     const nccl_abi::Result result = profiler()->init(
-        {"nccl_job", commId_, nodes, options_.ranks, std::max(0, options_.rank)}, nccl_->logger());
+        {"nccl-job", commId_, nodes, options_.ranks, std::max(0, options_.rank)}, nccl_->logger());
     result_["profiler"] = {{"name", profiler()->name()},
                            {"version", profiler()->version()},
                            {"mask", profiler()->mask()},
@@ -209,9 +209,9 @@ class RankRun {
     for (const Device& device : selection_.devices) {
       devices += (devices.empty() ? "" : ", ") + deviceText(device);
     }
-    fmt::print("nccl_job: NCCL {} chose {}: {}\n", nccl_->versionText(), selection_.net->name(),
+    fmt::print("nccl-job: NCCL {} chose {}: {}\n", nccl_->versionText(), selection_.net->name(),
                devices);
-    if (!library_->said().empty()) fmt::print("nccl_job: {}\n", library_->said());
+    if (!library_->said().empty()) fmt::print("nccl-job: {}\n", library_->said());
     std::fflush(stdout);
   }
 
@@ -234,9 +234,9 @@ class RankRun {
                          busFactor(Operation::AllReduce, options_.ranks);
     if (speaks()) {
       fmt::print(
-          "nccl_job: {} all-reduces of {} over {} ranks: {}; {:.1f} MB sent per rank; "
+          "nccl-job: {} all-reduces of {} over {} ranks: {}; {:.1f} MB sent per rank; "
           "median busbw {:.3f} GB/s\n"
-          "nccl_job: host memory, CPU clock (no GPU here); carried by {}\n",
+          "nccl-job: host memory, CPU clock (no GPU here); carried by {}\n",
           times.size(), sizeText(result_["bytes"].get<std::size_t>()), options_.ranks,
           exact ? "every sum exact" : "WRONG SUMS", result_["bytesSent"].get<double>() / 1e6, busbw,
           result_["carrier"].get<std::string>());
@@ -261,7 +261,7 @@ int runRank(const Options& options) {
   try {
     return RankRun(options).run();
   } catch (const PeerLost& lost) {
-    fmt::print(stderr, "nccl_job: rank {}: {}\n", options.rank, lost.what());
+    fmt::print(stderr, "nccl-job: rank {}: {}\n", options.rank, lost.what());
     return kExitPeerLost;
   }
 }

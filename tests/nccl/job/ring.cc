@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <thread>
 
 namespace rdmaguard::job {
 namespace {
@@ -109,6 +110,7 @@ void Ring::run(RingObserver& observer) {
     observer.channelStarted(channel.index, channel.total, static_cast<int>(shape_.pieceBytes));
   }
   for (std::size_t left = channels.size(); left > 0;) {
+    const std::uint64_t before = sent_ + received_;
     for (Channel& channel : channels) {
       if (channel.total < 0) continue;
       progress(channel, observer);
@@ -117,6 +119,8 @@ void Ring::run(RingObserver& observer) {
       channel.total = -1;
       --left;
     }
+    // As NCCL's progress thread does when nothing moved: ranks may share a core.
+    if (sent_ + received_ == before) std::this_thread::yield();
   }
 }
 
