@@ -120,9 +120,11 @@ std::string hcaSettingFor(const std::vector<std::string>& names, const NodeFacts
     const auto ends = std::mismatch(prefix.begin(), prefix.end(), n.begin(), n.end());
     prefix.erase(ends.first, prefix.end());
   }
-  while (!prefix.empty() &&
-         (prefix.back() == '_' || (prefix.back() >= '0' && prefix.back() <= '9')))
-    prefix.pop_back();
+  // The number at the end goes, with its underscore; that of "mlx5" belongs to the name.
+  const auto isDigit = [](char c) { return c >= '0' && c <= '9'; };
+  if (!prefix.ends_with('_'))
+    while (!prefix.empty() && isDigit(prefix.back())) prefix.pop_back();
+  if (prefix.ends_with('_')) prefix.pop_back();
   const bool takesOthers =
       std::any_of(node.devices.begin(), node.devices.end(), [&](const RdmaDevice& d) {
         return d.name.starts_with(prefix) &&

@@ -72,15 +72,15 @@ MaybeFinding libibverbsMissing(const Case& c) {
   const VerbsLoader& l = c.node.loader;
   if (!c.mayBeOff() || c.ibWorks() || c.ibInitialised()) return std::nullopt;
   if (l.state != VerbsLoader::State::Missing) return std::nullopt;
-  Finding f{
-      .what = "libibverbs cannot be loaded here, so NCCL's IB transport cannot start.",
-      .evidence = {{l.error.empty() ? std::string("The loader finds no libibverbs.so.1.") : l.error,
-                    l.opened ? "dlopen in this process" : "the loader's directories",
-                    l.opened ? Certainty::Observed : Certainty::Inferred}},
-      .fix =
-          "Install the RDMA user space in the image: apt-get install libibverbs1 "
-          "ibverbs-providers (Debian, Ubuntu) or dnf install libibverbs (RHEL and kin).",
-      .certainty = l.opened ? Certainty::Observed : Certainty::Inferred};
+  Finding f{.what = "libibverbs cannot be loaded here, so NCCL's IB transport cannot start.",
+            .evidence = {{l.error.empty() ? std::string("The loader finds no libibverbs.so.1.")
+                                          : cat("The loader says: ", l.error),
+                          l.opened ? "dlopen in this process" : "the loader's directories",
+                          l.opened ? Certainty::Observed : Certainty::Inferred}},
+            .fix =
+                "Install the RDMA user space in the image: apt-get install libibverbs1 "
+                "ibverbs-providers (Debian, Ubuntu) or dnf install libibverbs (RHEL and kin).",
+            .certainty = l.opened ? Certainty::Observed : Certainty::Inferred};
   if (const Setting* named = c.setting("NCCL_IBVERBS_LIB"))
     f.evidence.push_back(settingEvidence(*named));
   return f;
@@ -131,11 +131,11 @@ MaybeFinding uverbsNodeMissing(const Case& c) {
   const auto names = deviceNames(stopped);
   const bool noFolder = c.node.devInfinibandKnown && !c.node.devInfiniband;
   Finding f{.certainty = Certainty::Observed};
-  f.what = cat(
-      "The kernel shows ", counted(names.size(), "RDMA device"), " (", listed(names), "), ",
-      inContainer(c) ? "but this container was given none of them: "
-                     : "but none can be reached from here: ",
-      noFolder ? "/dev/infiniband does not exist." : "their nodes are missing in /dev/infiniband.");
+  f.what =
+      cat("The kernel shows ", counted(names.size(), "RDMA device"), " (", listed(names), "), ",
+          inContainer(c) ? "but this container was not given " : "but no node leads to ",
+          names.size() == 1 ? "it: " : "any of them: ",
+          noFolder ? "/dev/infiniband does not exist." : "/dev/infiniband has no node for them.");
   if (noFolder)
     f.evidence.push_back(
         {"/dev/infiniband does not exist.", "/dev/infiniband", Certainty::Observed});
@@ -188,8 +188,9 @@ MaybeFinding providerMissing(const Case& c) {
   const RdmaDevice& first = *stopped.front()->device;
   Finding f{.certainty = Certainty::Told};
   f.what = cat("libibverbs has no userspace driver for ", listed(deviceNames(stopped)),
-               " (it needs ", "the provider ", first.provider,
-               "), so it hides them from NCCL: usual in slim images that hold libibverbs alone.");
+               " (it needs the provider ", first.provider,
+               "), so it does not show NCCL the device at all: usual in slim images that hold "
+               "libibverbs alone.");
   for (const PortView* p : stopped) {
     const std::string& want = p->device->provider;
     const auto& all = c.node.loader.providers;

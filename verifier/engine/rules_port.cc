@@ -77,6 +77,10 @@ Evidence portEvidence(const PortView& p) {
 
 void addPort(Finding& f, const Case& c, const PortView& p) {
   f.evidence.push_back(portEvidence(p));
+  if (const NetInterface* i = interfaceOf(c, *p.port); i && !(i->up && i->running))
+    f.evidence.push_back({cat("Its interface ", i->name,
+                              i->up ? " is up without a carrier." : " is administratively down."),
+                          i->source, Certainty::Told});
   const Diagnosis d = diagnose(c, *p.device, *p.port);
   // One cause over many ports is said once, for the first of them.
   if (f.fix.empty()) f.fix = d.fix;
