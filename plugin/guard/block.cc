@@ -34,6 +34,10 @@ std::string outcome(const Policy& policy) {
   return "the job goes on; NCCL_RDMAGUARD_FAIL_FAST=1 would stop it here";
 }
 
+std::string sentence(const Evidence& e) {
+  return fmt::format("{} ({}: {})", e.fact, name(e.certainty), e.source);
+}
+
 std::string network(const engine::Verdict& v) {
   return v.transport == Transport::External && !v.externalName.empty()
              ? v.externalName
@@ -53,16 +57,14 @@ std::string violationBlock(const CommunicatorFacts& comm, const engine::Verdict&
       fmt::format("communicator {} ({}), transport={} devices={} gdr={}", report::commId(comm.id),
                   sizes(comm), network(verdict), devices, name(verdict.gdr));
   if (!ncclVersion.empty()) what += ", NCCL " + ncclVersion;
-  section(out, "what", {what, verdict.violation});
+  section(out, "what", {what + ". " + verdict.violation});
 
   std::vector<std::string> evidence, causes, fixes;
-  for (const Evidence& e : verdict.evidence)
-    evidence.push_back(fmt::format("{} [{}; {}]", e.fact, e.source, name(e.certainty)));
+  for (const Evidence& e : verdict.evidence) evidence.push_back(sentence(e));
   const auto& findings = verdict.missing.empty() ? verdict.degraded : verdict.missing;
   for (const engine::Finding& f : findings) {
     causes.push_back(fmt::format("{} ({})", f.what, f.ruleId));
-    for (const Evidence& e : f.evidence)
-      evidence.push_back(fmt::format("{} [{}; {}]", e.fact, e.source, name(e.certainty)));
+    for (const Evidence& e : f.evidence) evidence.push_back(sentence(e));
     if (!f.fix.empty()) fixes.push_back(f.fix);
   }
   section(out, "evidence", evidence);

@@ -104,7 +104,8 @@ engine::Selection observe(const CommunicatorFacts& comm, const TransportSigns& s
   seen.ncclVersion = signs.ncclVersion;
   seen.netPlugins = node.netPluginsMapped;
   seen.devices = signs.devices;
-  seen.gdr = signs.gdr;
+  // NCCL's Socket transport registers host memory only (src/transport/net_socket.cc).
+  seen.gdr = choice.transport == Transport::Socket ? Gdr::None : signs.gdr;
   return seen;
 }
 

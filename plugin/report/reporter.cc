@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <exception>
+#include <map>
 #include <thread>
 #include <utility>
 
@@ -19,6 +20,20 @@ using namespace std::chrono_literals;
 // collectives; with nothing going on there is no need to wake 200 times a second.
 constexpr auto kBusy = 5ms;
 constexpr auto kIdle = 50ms;
+
+// "; this process sent 1.2 GB, received 1.2 GB over NET/IB", or nothing.
+std::string trafficPhrase(const std::vector<DeviceTraffic>& devices) {
+  std::map<std::string, DeviceTraffic> nets;
+  for (const DeviceTraffic& d : devices) {
+    nets[d.net].sentBytes += d.sentBytes;
+    nets[d.net].receivedBytes += d.receivedBytes;
+  }
+  std::string out;
+  for (const auto& [net, sum] : nets)
+    out += fmt::format("; this process sent {}, received {} over NET/{}", traffic(sum.sentBytes),
+                       traffic(sum.receivedBytes), net);
+  return out;
+}
 
 }  // namespace
 
@@ -235,17 +250,17 @@ void Reporter::finish(Entry& entry) {
         entry.total.add(f);
         if (json_.active()) json_.append(entry.records.collective(f, stamp));
       });
-  const auto traffic = callbacks_.traffic();
+  const auto devices = callbacks_.traffic();
   const auto all = rows(entry.total);
   append(entry.records.completeness(counters, collective::apiOnly(*entry.communicator), all,
-                                    traffic, stamp));
-  if (entry.identity.rank <= 0) {
+                                    devices, stamp));
+  if (entry.identity.rank <= 0 && counters.seen > 0) {
     std::string line =
         heading(entry) + "end: " + (all.empty() ? "no collective was timed" : busbwPhrase(all, 4));
     line += fmt::format("; collectives {} seen, {} recorded, {} dropped", counters.seen,
                         counters.written, counters.dropped());
     if (counters.untimed > 0) line += fmt::format(" ({} without a time)", counters.untimed);
-    log_.info(line);
+    log_.info(line + trafficPhrase(devices));
   }
   collective::close(entry.communicator);
 }
