@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <exception>
 #include <memory>
@@ -46,7 +47,11 @@ class Process {
     on_ = reporter_->start();
   }
 
-  bool on() const { return on_ && ::getpid() == pid_; }
+  bool on() const { return on_ && !forked(); }
+
+  /// True in a child that was forked off after the first init: the report thread did
+  /// not come along, so there is nobody to write.
+  bool forked() const { return ::getpid() != pid_; }
 
   void* begin(const InitArgs& args, int* mask) {
     guard::CommunicatorFacts facts = factsOf(args);
@@ -142,6 +147,16 @@ Process* theProcess(int rank) {
   return process;
 }
 
+// What is said where there is no reporter to say it.
+void sayOnce(int rank, const std::string& line) noexcept {
+  static std::atomic_flag said;
+  if (said.test_and_set()) return;
+  try {
+    report::Log("", {report::hostName(), static_cast<int>(::getpid()), rank}).warn(line);
+  } catch (...) {
+  }
+}
+
 // A job may end without destroying its communicators (os._exit aside): what was
 // drained and posted gets out, bounded in time.
 [[gnu::destructor]] void flushAtExit() {
@@ -158,14 +173,14 @@ void* onInit(const InitArgs& args, int* mask) noexcept {
   int ignored = 0;
   try {
     Process* p = theProcess(args.rank);
-    return p->on() ? p->begin(args, mask ? mask : &ignored) : nullptr;
+    if (p->on()) return p->begin(args, mask ? mask : &ignored);
+    if (p->forked())
+      sayOnce(args.rank,
+              "this process was forked off one that uses NCCL: the guard is off in it, the job "
+              "goes on");
   } catch (const std::exception& e) {
-    try {
-      report::Log("", {report::hostName(), static_cast<int>(::getpid()), args.rank})
-          .warn(std::string("the guard is off for this communicator (") + e.what() +
-                "): the job goes on");
-    } catch (...) {
-    }
+    sayOnce(args.rank, std::string("the guard is off for this communicator (") + e.what() +
+                           "): the job goes on");
   } catch (...) {
   }
   return nullptr;

@@ -111,6 +111,7 @@ std::string Records::completeness(const collective::Counters& c,
                                   const collective::ApiOnlyTable& apiOnly,
                                   std::span<const BusbwRow> rows,
                                   std::span<const DeviceTraffic> devices,
+                                  const collective::Strays& strays,
                                   std::uint64_t microseconds) const {
   const Json completeness{{"seen", c.seen},
                           {"written", c.written},
@@ -118,7 +119,9 @@ std::string Records::completeness(const collective::Counters& c,
                           {"dropped_overrun", c.droppedOverrun},
                           {"dropped_incomplete", c.droppedIncomplete},
                           {"untimed", c.untimed},
-                          {"api_only", c.apiOnly}};
+                          {"api_only", c.apiOnly},
+                          {"process_stale_handles", strays.staleHandles},
+                          {"process_foreign_pids", strays.foreignPids}};
   Json calls = Json::object();
   for (std::size_t op = 0; op < apiOnly.size(); ++op)
     if (apiOnly[op].calls > 0)

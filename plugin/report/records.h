@@ -61,10 +61,11 @@ class Records {
   std::string verdict(const engine::Verdict& verdict, const std::string& devices,
                       const std::string& action, int exitCode, std::uint64_t microseconds) const;
 
-  /// "completeness", "api_only" and "summary" (phrases) at the end.
+  /// "completeness", "api_only" and "summary" (phrases) at the end; `devices` and
+  /// `strays` are the whole process's.
   std::string completeness(const collective::Counters& counters,
                            const collective::ApiOnlyTable& apiOnly, std::span<const BusbwRow> rows,
-                           std::span<const DeviceTraffic> devices,
+                           std::span<const DeviceTraffic> devices, const collective::Strays& strays,
                            std::uint64_t microseconds) const;
 
  private:

@@ -253,7 +253,7 @@ void Reporter::finish(Entry& entry) {
   const auto devices = callbacks_.traffic();
   const auto all = rows(entry.total);
   append(entry.records.completeness(counters, collective::apiOnly(*entry.communicator), all,
-                                    devices, stamp));
+                                    devices, collective::strays(), stamp));
   if (entry.identity.rank <= 0 && counters.seen > 0) {
     std::string line =
         heading(entry) + "end: " + (all.empty() ? "no collective was timed" : busbwPhrase(all, 4));

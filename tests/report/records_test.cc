@@ -99,7 +99,7 @@ TEST(Records, CompletenessAddsUpAndNamesWhatWasOnlyCounted) {
   collective::ApiOnlyTable apiOnly{};
   apiOnly[static_cast<std::size_t>(Operation::Broadcast)] = {2, 4096};
   const Json r = Json::parse(records.completeness(
-      counters, apiOnly, {}, std::vector<DeviceTraffic>{{"IB", "mlx5_0", 5, 6, 0}}, 1));
+      counters, apiOnly, {}, std::vector<DeviceTraffic>{{"IB", "mlx5_0", 5, 6, 0}}, {}, 1));
   EXPECT_EQ(r["completeness"]["seen"].get<int>(),
             r["completeness"]["written"].get<int>() + r["completeness"]["dropped"].get<int>());
   EXPECT_EQ(r["api_only"]["Broadcast"]["calls"], 2);
