@@ -58,8 +58,14 @@ TEST(Verdict, OneRankIsOneNodeThoughNodesAreNotKnown) {
   EXPECT_EQ(judged(s).engaged, Engaged::NotNeeded);
 }
 
-TEST(Verdict, NodeCountNotKnownIsNoExcuseForSocket) {
-  EXPECT_EQ(judged(on(Transport::Socket, 0)).requirement, Met::Violated);
+TEST(Verdict, SocketIsNoAlarmBeforeMoreThanOneNodeOrAConnectionIsSeen) {
+  Selection s = on(Transport::Socket, 0);
+  const Verdict before = judged(s);
+  EXPECT_EQ(before.engaged, Engaged::Unknown);
+  EXPECT_EQ(before.requirement, Met::Unknown);
+  EXPECT_FALSE(before.missing.empty()) << "the cause is known all the same";
+  s.socketUsed = true;
+  EXPECT_EQ(judged(s).requirement, Met::Violated);
 }
 
 TEST(Verdict, AnUnknownTransportViolatesNothing) {

@@ -279,6 +279,16 @@ TEST(EmptyTree, IsUnknownAndNotAbsent) {
   EXPECT_NE(why[0].evidence.back().fact.find("could not be read"), std::string::npos);
 }
 
+TEST(CopyOfSysfs, WithoutDevSaysNothingOfTheNodes) {
+  NodeTree tree;
+  eightInfinibandHcas(tree);
+  tree.remove("/dev");
+  const NodeFacts n = tree.read();
+  EXPECT_FALSE(n.devInfinibandKnown);
+  EXPECT_FALSE(n.devices[0].openTried);
+  EXPECT_EQ(ids(whySocket(n)), "unknown-cause");
+}
+
 TEST(KernelWithoutUverbs, IsToldToLoadTheModule) {
   NodeTree tree;
   tree.libibverbs({"mlx5"}).hca("mlx5_0", "mlx5_core", "0000:10:00.0");

@@ -1,4 +1,5 @@
 // The rule table applied: explainFallback and judge. See rules.h.
+#include <algorithm>
 #include <exception>
 
 #include "verifier/engine/case.h"
@@ -72,6 +73,18 @@ std::vector<Finding> missingConditions(const Case& c) {
   return missing;
 }
 
+// The communicator is known to need the network: NCCL 2.23 to 2.26 do not tell a profiler how
+// many nodes there are, and a job on one node must not be called off RDMA.
+bool needsNetwork(const Selection& s) {
+  const auto connected = [](const DeviceInUse& d) { return d.connected; };
+  return s.nNodes > 1 || s.socketUsed || s.ibUsed || s.ranksOffRdma > 0 ||
+         std::any_of(s.devices.begin(), s.devices.end(), connected);
+}
+
+Engaged offRdma(const Selection& s) {
+  return needsNetwork(s) ? Engaged::No : Engaged::Unknown;
+}
+
 Engaged engagedOf(const Case& c, const std::vector<Finding>& missing) {
   if (c.oneNode()) return Engaged::NotNeeded;
   const Selection& s = c.seen;
@@ -82,14 +95,14 @@ Engaged engagedOf(const Case& c, const std::vector<Finding>& missing) {
     case Transport::Mixed:
       return s.ranksOffRdma > 0 ? Engaged::Partial : Engaged::Yes;
     case Transport::Socket:
-      return mixedRanks ? Engaged::Partial : Engaged::No;
+      return mixedRanks ? Engaged::Partial : offRdma(s);
     case Transport::External:
-      if (!missing.empty()) return Engaged::No;
+      if (!missing.empty()) return offRdma(s);
       switch (externalKind(s.externalName)) {
         case ExternalKind::Rdma:
           return Engaged::Yes;
         case ExternalKind::NotRdma:
-          return Engaged::No;
+          return offRdma(s);
         case ExternalKind::Unknown:
           break;
       }

@@ -38,7 +38,8 @@ std::span<const Rule> rules() noexcept;
 std::vector<Finding> explainFallback(const NodeFacts& node, const Selection& seen) noexcept;
 
 /// The verdict for one communicator: `missing` as explainFallback, the degraded signals and
-/// notes that hold, and whether `wanted` is met. Never throws.
+/// notes that hold, and whether `wanted` is met. Where the number of nodes is not known, Socket
+/// counts as off RDMA only once a connection was seen. Never throws.
 Verdict judge(const NodeFacts& node, const Selection& seen, const Requirement& wanted) noexcept;
 
 }  // namespace rdmaguard::engine

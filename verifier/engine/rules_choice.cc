@@ -125,6 +125,7 @@ MaybeFinding tcpPlugin(const Case& c) {
 MaybeFinding providerIsTcp(const Case& c) {
   const Setting* provider = c.setting("FI_PROVIDER");
   if (c.oneNode() || c.seen.transport != Transport::External || !provider) return std::nullopt;
+  // "AWS Libfabric", "Libfabric", "libfabric": the plugin's releases differ.
   if (c.seen.externalName.find("ibfabric") == std::string::npos) return std::nullopt;
   if (!provider->value.starts_with("tcp") && !provider->value.starts_with("sockets"))
     return std::nullopt;

@@ -161,8 +161,9 @@ void readVerbs(const Tree& tree, bool openNodes, engine::NodeFacts& node) {
       if (d.name != ibdev) continue;
       d.uverbs = name;
       d.nodePath = cat(kNodes, "/", name);
-      d.nodePresent = tree.exists(d.nodePath);
-      if (openNodes && d.nodePresent) tryOpen(tree, d);
+      // Without a /dev, as in a copy of sysfs alone, nothing is known of the nodes.
+      d.nodePresent = !node.devInfinibandKnown || tree.exists(d.nodePath);
+      if (openNodes && d.nodePresent && node.devInfinibandKnown) tryOpen(tree, d);
     }
   }
 }
