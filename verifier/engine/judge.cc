@@ -134,7 +134,7 @@ std::string transportWords(const Verdict& v) {
 }
 
 void judgeRequirement(const Case& c, const Requirement& wanted, Verdict& v) {
-  const auto violate = [&v](std::string sentence) {
+  const auto violate = [&v](std::string_view sentence) {
     v.requirement = Met::Violated;
     if (!v.violation.empty()) v.violation += ' ';
     v.violation += sentence;

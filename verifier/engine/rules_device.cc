@@ -59,7 +59,7 @@ std::string words(int number) {
   return known ? std::string(known->words) : cat("errno ", std::to_string(number));
 }
 
-std::vector<const PortView*> onePerDevice(std::vector<const PortView*> ports) {
+std::vector<const PortView*> onePerDevice(const std::vector<const PortView*>& ports) {
   std::vector<const PortView*> out;
   for (const PortView* p : ports)
     if (out.empty() || out.back()->device != p->device) out.push_back(p);

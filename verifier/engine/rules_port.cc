@@ -88,6 +88,7 @@ void addPort(Finding& f, const Case& c, const PortView& p) {
 
 std::vector<std::string> portNames(const std::vector<const PortView*>& ports) {
   std::vector<std::string> names;
+  names.reserve(ports.size());
   for (const PortView* p : ports) names.push_back(portName(*p));
   return names;
 }

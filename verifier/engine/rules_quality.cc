@@ -1,6 +1,7 @@
 // Rules about RDMA that is engaged (or may be) but less than the node allows, and settings
 // that do not do what they seem to. Called through the table in rules.cc.
 #include <algorithm>
+#include <cmath>
 
 #include "verifier/engine/rule_functions.h"
 #include "verifier/engine/settings.h"
@@ -61,11 +62,9 @@ double speedOfOne(const DeviceInUse& d) {
 }
 
 std::string gbps(double speed) {
-  const auto whole = static_cast<long long>(speed);
-  const auto tenths = static_cast<long long>(speed * 10 + 0.5) - whole * 10;
-  return tenths > 0 && tenths < 10
-             ? cat(std::to_string(whole), ".", std::to_string(tenths), " Gb/s")
-             : cat(std::to_string(static_cast<long long>(speed + 0.5)), " Gb/s");
+  const long tenths = std::lround(speed * 10);
+  const std::string whole = std::to_string(tenths / 10);
+  return tenths % 10 ? cat(whole, ".", std::to_string(tenths % 10), " Gb/s") : cat(whole, " Gb/s");
 }
 
 bool isSoftware(const Case& c, const std::string& device) {

@@ -63,7 +63,7 @@ std::string searched(const Tree& tree, const std::vector<std::string>& folders,
   if (file.find('/') != std::string_view::npos)
     return tree.readable(file) ? std::string(file) : std::string();
   for (const std::string& folder : folders)
-    if (const std::string path = cat(folder, "/", file); tree.readable(path)) return path;
+    if (std::string path = cat(folder, "/", file); tree.readable(path)) return path;
   return {};
 }
 

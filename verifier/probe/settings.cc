@@ -14,7 +14,6 @@ extern char** environ;
 namespace rdmaguard::probe {
 namespace {
 
-using engine::cat;
 using engine::ConfFile;
 using engine::Setting;
 
@@ -75,9 +74,9 @@ std::string passwdHome(const Tree& tree) {
 }
 
 std::string homeOf(const Tree& tree, const ProbeOptions& options) {
-  const std::string variable = environmentValue(options, "HOME");
+  std::string variable = environmentValue(options, "HOME");
   if (options.ncclVersion == 0 || options.ncclVersion >= kHomeVariableSince) return variable;
-  const std::string home = passwdHome(tree);
+  std::string home = passwdHome(tree);
   return home.empty() ? variable : home;
 }
 
