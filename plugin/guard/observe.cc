@@ -96,7 +96,9 @@ engine::Selection observe(const CommunicatorFacts& comm, const TransportSigns& s
   seen.externalName = choice.externalName;
   seen.ibDevices = signs.ibDevices;
   seen.ibUsed = signs.ibUsed;
-  seen.socketUsed = signs.socketUsed;
+  // Where the number of nodes is not known, a net used within this host alone (peer-to-peer
+  // and shared memory switched off) says nothing about a network.
+  seen.socketUsed = signs.socketUsed && (comm.nNodes > 0 || signs.remotePeer);
   seen.nNodes = comm.nNodes;
   if (seen.nNodes == 0 && signs.remotePeer) seen.nNodes = 2;  // at least
   seen.nRanks = comm.nRanks;

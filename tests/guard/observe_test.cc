@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "verifier/engine/rules.h"
+
 namespace rdmaguard::guard {
 namespace {
 
@@ -105,6 +107,30 @@ TEST(Observe, ARemotePeerMakesTwoNodesOfAnUnknownNumber) {
   signs.remotePeer = true;
   EXPECT_EQ(observe(unknown, signs, {}).nNodes, 2);
   EXPECT_EQ(observe(twoNodes(), signs, {}).nNodes, 2);
+}
+
+TEST(Observe, SocketWithinThisHostIsNoNetworkWhereTheNumberOfNodesIsUnknown) {
+  CommunicatorFacts unknown = twoNodes();
+  unknown.nNodes = 0;
+  TransportSigns signs = located(0);
+  signs.socketUsed = true;
+  EXPECT_NE(engine::judge({}, observe(unknown, signs, {}), {}).requirement, engine::Met::Violated);
+  signs.remotePeer = true;
+  EXPECT_EQ(engine::judge({}, observe(unknown, signs, {}), {}).requirement, engine::Met::Violated);
+  signs.remotePeer = false;
+  EXPECT_EQ(engine::judge({}, observe(twoNodes(), signs, {}), {}).requirement,
+            engine::Met::Violated);
+}
+
+TEST(Observe, OneNodeIsNeverAnAlarm) {
+  CommunicatorFacts one = twoNodes();
+  one.nNodes = 1;
+  TransportSigns signs = located(0);
+  signs.socketUsed = true;
+  const auto verdict = engine::judge({}, observe(one, signs, {}), {});
+  EXPECT_EQ(verdict.engaged, engine::Engaged::NotNeeded);
+  EXPECT_EQ(verdict.transport, Transport::None);
+  EXPECT_NE(verdict.requirement, engine::Met::Violated);
 }
 
 }  // namespace
