@@ -46,8 +46,12 @@ esac
 
 interface eth0 192.0.2.1/24
 interface roce0 198.51.100.1/24
-interface roce1 203.0.113.1/24
-[ "$state" = two ] || gone rxe1
+if [ "$state" = two ]; then
+  interface roce1 203.0.113.1/24
+else
+  gone rxe1
+  ip link delete roce1 2>/dev/null || :
+fi
 case $state in
   none) gone rxe0 ;;
   roce) rxe rxe0 roce0 && port rxe0 ACTIVE ;;

@@ -92,7 +92,7 @@ int runRanks(const Options& options, char** argv) {
       if (rank.code == 0 || first != 0) continue;
       // As a launcher does: one rank down takes the others with it, after a moment to say why.
       first = rank.code;
-      killAt = Clock::now() + std::chrono::seconds(3);
+      killAt = Clock::now() + std::chrono::seconds(10);
     }
     if (Clock::now() > limit && first == 0) {
       fmt::print(stderr, "nccl-job: the limit of {} s was hit\n", options.limitSeconds);

@@ -88,13 +88,17 @@ class RankRun {
     if (!options_.dryRun) meet();
     if (nccl_->release().profilerLate) startProfiler();
     if (options_.dryRun) {
-      say();
+      if (speaks()) say();
     } else {
       collectives();
     }
     if (profiler() != nullptr) profiler()->finalize();
     selection_.net->finalize();
-    if (!options_.dryRun) finish();
+    if (options_.dryRun) {
+      write(Json::array({result_}));
+    } else {
+      finish();
+    }
     return 0;
   }
 
@@ -215,6 +219,10 @@ class RankRun {
     std::fflush(stdout);
   }
 
+  void write(const Json& ranks) const {
+    if (!options_.json.empty()) std::ofstream(options_.json) << ranks.dump(1) << '\n';
+  }
+
   void finish() {
     result_["rank"] = options_.rank;
     const auto all = ranks_->allGather(result_.dump());
@@ -225,7 +233,7 @@ class RankRun {
       job.push_back(Json::parse(text));
       exact = exact && job.back()["exact"].get<bool>();
     }
-    if (!options_.json.empty()) std::ofstream(options_.json) << job.dump(1) << '\n';
+    write(job);
     auto times = result_["durationsNs"].get<std::vector<std::uint64_t>>();
     if (times.empty()) return;
     std::sort(times.begin(), times.end());
