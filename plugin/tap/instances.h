@@ -2,9 +2,9 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "plugin/tap/ledger.h"
 #include "plugin/tap/slots.h"
@@ -21,10 +21,12 @@ struct Instance {
   std::array<const SlotTable*, 2> tables{};  ///< by Net
 };
 
-/// Owner of the list; its lock is taken at init and by readers of ours, never in a slot.
+/// The list. An entry is written once, then published by `count`; readers take no lock. Never
+/// destroyed: NCCL's threads may outlive static destruction.
 struct Instances {
-  std::mutex lock;
-  std::vector<Instance> list;
+  std::mutex installing;
+  std::array<Instance, kMaxInstances> list;
+  std::atomic<std::size_t> count{0};
 };
 Instances& instances();
 

@@ -3,7 +3,6 @@
 
 #include <time.h>
 
-#include <bit>
 #include <cstring>
 
 namespace rdmaguard::tap {
@@ -71,18 +70,18 @@ void Ledger::onDevices(Place place, int count, int result) {
 
 void Ledger::onProperties(Place place, int device, const DeviceCard& card) {
   if (device < 0 || static_cast<std::size_t>(device) >= kMaxDevices) return;
+  noteDevice(place, device);
   cards[place][static_cast<std::size_t>(device)].store(card);
 }
 
-void Ledger::onContext(const void* context, std::uint64_t commId) {
-  if (context == nullptr) return;  // Socket keeps no context
-  for (Context& entry : contexts_) {
+void Ledger::onContext(Place place, const void* context, std::uint64_t commId) {
+  for (Context& entry : contexts_[place]) {
     if (entry.context.load(kRelaxed) == context) {
       entry.commId.store(commId, std::memory_order_release);
       return;
     }
   }
-  for (Context& entry : contexts_) {
+  for (Context& entry : contexts_[place]) {
     const void* none = nullptr;
     if (entry.context.load(kRelaxed) != nullptr ||
         !entry.context.compare_exchange_strong(none, context, kRelaxed)) {
@@ -93,23 +92,31 @@ void Ledger::onContext(const void* context, std::uint64_t commId) {
   }
 }
 
-void Ledger::onContextGone(const void* context) {
+void Ledger::onContextGone(Place place, const void* context) {
   if (context == nullptr) return;
-  for (Context& entry : contexts_) {
+  for (Context& entry : contexts_[place]) {
     if (entry.context.load(kRelaxed) != context) continue;
     entry.commId.store(0, kRelaxed);
     entry.context.store(nullptr, std::memory_order_release);
   }
 }
 
-std::uint64_t Ledger::commIdOf(const void* context) const {
+std::uint64_t Ledger::commIdOf(Place place, const void* context) const {
   if (context == nullptr) return 0;
-  for (const Context& entry : contexts_) {
+  for (const Context& entry : contexts_[place]) {
     if (entry.context.load(kRelaxed) == context) {
       return entry.commId.load(std::memory_order_acquire);
     }
   }
   return 0;
+}
+
+void Ledger::noteDevice(Place place, int device) {
+  const auto bound = static_cast<std::uint32_t>(device) + 1;
+  std::uint32_t seen = devicesSeen[place].load(kRelaxed);
+  while (seen < bound &&
+         !devicesSeen[place].compare_exchange_strong(seen, bound, std::memory_order_release)) {
+  }
 }
 
 Connection* Ledger::allocate(std::uint32_t& index) {
@@ -147,6 +154,7 @@ void Ledger::onOpen(Place place, Role role, const void* comm, int device, std::u
     untrackedConnections.fetch_add(1, kRelaxed);
     return;
   }
+  noteDevice(place, device);
   connection->device.store(static_cast<std::uint16_t>(device), kRelaxed);
   connection->place.store(static_cast<std::uint8_t>(place), kRelaxed);
   connection->role.store(static_cast<std::uint8_t>(role), kRelaxed);

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <atomic>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 
@@ -93,8 +94,9 @@ class Ledger {
   void onCall(Place place, Call call, int result);
   void onDevices(Place place, int count, int result);
   void onProperties(Place place, int device, const DeviceCard& card);
-  void onContext(const void* context, std::uint64_t commId);
-  void onContextGone(const void* context);
+  /// Init made `context` for the communicator `commId`; its splits share it.
+  void onContext(Place place, const void* context, std::uint64_t commId);
+  void onContextGone(Place place, const void* context);
   /// A comm came into being. `handle` (28 bytes, the peer's sockaddr) only for a connect.
   void onOpen(Place place, Role role, const void* comm, int device, std::uint64_t commId,
               const void* handle);
@@ -104,14 +106,19 @@ class Ledger {
 
   /// Device and communicator of a listen comm, for accept. False where it is not known.
   bool listenOf(const void* comm, int& device, std::uint64_t& commId) const;
-  std::uint64_t commIdOf(const void* context) const;
+  std::uint64_t commIdOf(Place place, const void* context) const;
 
   // ---- read by snapshot.cc ----
+
+  /// Calls `visit(connection)` for every record that may be in use.
+  template <class Visit>
+  void forEachRecord(const Visit& visit) const;
 
   std::array<Connection, kMaxConnections> connections;
   std::array<std::array<DeviceTotals, kMaxDevices>, kPlaces> totals;
   std::array<std::array<Seqlock<DeviceCard>, kMaxDevices>, kPlaces> cards;
   std::array<NetCalls, kPlaces> calls;
+  std::array<Word<std::uint32_t>, kPlaces> devicesSeen;  ///< highest index met + 1
   Word<std::uint64_t> untrackedConnections;
   Word<std::uint64_t> untrackedRequests;
   Word<std::uint64_t> untrackedOperations;
@@ -145,6 +152,7 @@ class Ledger {
   bool putRequest(const void* request, ConnectionId id, std::uint16_t note);
   void onRefused(Place place, Call call, const void* comm, int result);
   Connection* allocate(std::uint32_t& index);
+  void noteDevice(Place place, int device);
   void close(const void* comm, ConnectionId id);
   void release(ConnectionId id);
   bool stale(ConnectionId id) const {
@@ -159,7 +167,7 @@ class Ledger {
     Word<const void*> context;
     Word<std::uint64_t> commId;
   };
-  std::array<Context, kMaxContexts> contexts_;
+  std::array<std::array<Context, kMaxContexts>, kPlaces> contexts_;
   std::array<Word<std::uint64_t>, kMaxConnections / 64> used_;
 };
 
@@ -255,6 +263,16 @@ class Ledger {
   std::uint64_t received = static_cast<std::uint32_t>(sizes[0]);
   for (unsigned i = 1; i < count; ++i) received += static_cast<std::uint32_t>(sizes[i]);
   add(connection->bytes, received);
+}
+
+template <class Visit>
+void Ledger::forEachRecord(const Visit& visit) const {
+  for (std::size_t word = 0; word < used_.size(); ++word) {
+    for (std::uint64_t bits = used_[word].load(std::memory_order_acquire); bits != 0;
+         bits &= bits - 1) {
+      visit(connections[word * 64 + static_cast<unsigned>(std::countr_zero(bits))]);
+    }
+  }
 }
 
 }  // namespace rdmaguard::tap

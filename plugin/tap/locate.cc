@@ -1,6 +1,7 @@
 // The search for NCCL and its net structs. See locate.h; the layouts are in releases.h.
 #include "plugin/tap/locate.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -28,6 +29,7 @@ struct Layout {
   Range text;
   Range data;
   std::vector<Range> constants;
+  Range whole;  ///< around all of `constants`
 };
 
 struct Candidate {
@@ -128,19 +130,25 @@ std::optional<Layout> layoutOf(const LoadedObject& object, std::string& reason) 
     reason = "The sections of " + object.path + " do not lie in its mapped segments.";
     return std::nullopt;
   }
-  Layout layout{*textRange, *dataRange, {}};
+  Layout layout{*textRange, *dataRange, {}, {}};
   for (const Section& section : file.sections) {
     if (section.type != SHT_PROGBITS || (section.flags & SHF_ALLOC) == 0 ||
         (section.flags & (SHF_EXECINSTR | SHF_TLS)) != 0) {
       continue;
     }
-    if (const auto range = rangeOf(object, section, PF_R)) layout.constants.push_back(*range);
+    const auto range = rangeOf(object, section, PF_R);
+    if (!range) continue;
+    layout.constants.push_back(*range);
+    Range& whole = layout.whole;
+    whole.begin = whole.end == 0 ? range->begin : std::min(whole.begin, range->begin);
+    whole.end = std::max(whole.end, range->end);
   }
   return layout;
 }
 
 bool isText(const Layout& layout, std::uintptr_t address, std::string_view wanted) {
   const std::size_t size = wanted.size() + 1;
+  if (!layout.whole.holds(address, size)) return false;  // most words of .data are no pointers
   for (const Range& range : layout.constants) {
     if (!range.holds(address, size)) continue;
     const char* text = reinterpret_cast<const char*>(address);

@@ -73,7 +73,7 @@ class Slots {
   template <class First, class... Rest>
   static std::uint64_t commIdOf(First first, Rest...) {
     if constexpr (std::is_same_v<First, void*>) {
-      return ledger.commIdOf(first);
+      return ledger.commIdOf(kPlace, first);
     } else {
       return 0;
     }
@@ -89,10 +89,18 @@ class Slots {
 
   template <class... A>
   static Result init(A... args) {
+    constexpr bool kHasContext = std::is_same_v<decltype(front<0>(args...)), void**>;
+    void* before = nullptr;
+    if constexpr (kHasContext) before = *front<0>(args...);
     const Result result = real.init(args...);
     ledger.onCall(kPlace, Call::Init, code(result));
-    if constexpr (std::is_same_v<decltype(front<0>(args...)), void**>) {
-      if (result == Result::Success) ledger.onContext(*front<0>(args...), front<1>(args...));
+    if constexpr (kHasContext) {
+      // Socket makes no context: NCCL 2.28 to 2.30 then hand it the one that IB's init left in
+      // the communicator and IB's finalize has freed.
+      void* const made = *front<0>(args...);
+      if (result == Result::Success && made != nullptr && made != before) {
+        ledger.onContext(kPlace, made, front<1>(args...));
+      }
     }
     return result;
   }
@@ -227,7 +235,7 @@ class Slots {
   }
 
   static Result finalize(void* context) {
-    ledger.onContextGone(context);
+    ledger.onContextGone(kPlace, context);
     if constexpr (requires { &NetStruct::finalize; }) return real.finalize(context);
     return Result::InternalError;
   }

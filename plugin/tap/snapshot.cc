@@ -56,9 +56,9 @@ Traffic trafficOf(const DeviceTotals& totals) {
 
 std::vector<ConnectionView> openConnections() {
   std::vector<ConnectionView> open;
-  for (const Connection& connection : ledger.connections) {
+  ledger.forEachRecord([&open](const Connection& connection) {
     const std::uint32_t generation = connection.generation.load(kOrder);
-    if ((generation & 1) == 0) continue;
+    if ((generation & 1) == 0) return;
     const unsigned place = connection.place.load(kOrder);
     ConnectionView view;
     view.instance = place / 2;
@@ -73,7 +73,7 @@ std::vector<ConnectionView> openConnections() {
     view.traffic = trafficOf(connection, view.role);
     // Closed, or reused, while it was read: its totals or its new life count elsewhere.
     if (connection.generation.load(kOrder) == generation) open.push_back(std::move(view));
-  }
+  });
   return open;
 }
 
@@ -90,14 +90,15 @@ NetView netView(Place place, const std::vector<ConnectionView>& open) {
     view.lastFailedCall = static_cast<Call>(failure >> 32);
     view.lastFailure = result;
   }
-  if (const auto devices = calls.devicesPlusTwo.load(kOrder); devices != 0) {
-    view.lastDevices = static_cast<int>(devices - 2);
+  if (const auto answer = calls.devicesPlusTwo.load(kOrder); answer != 0) {
+    view.lastDevices = static_cast<int>(answer - 2);
   }
   view.firstListenNs = calls.firstListenNs.load(kOrder);
   view.firstConnectNs = calls.firstConnectNs.load(kOrder);
   view.firstAcceptNs = calls.firstAcceptNs.load(kOrder);
 
-  for (std::size_t index = 0; index < kMaxDevices; ++index) {
+  const std::size_t devices = ledger.devicesSeen[place].load(kOrder);
+  for (std::size_t index = 0; index < devices; ++index) {
     DeviceView device;
     device.info.index = static_cast<int>(index);
     if (const auto card = ledger.cards[place][index].load()) {
@@ -134,9 +135,9 @@ Snapshot read() {
                    static_cast<std::uint64_t>(now.tv_nsec);
   result.changes = ledger.changes.load(kOrder);
   result.connections = openConnections();
-  Instances& all = instances();
-  const std::lock_guard guard(all.lock);
-  for (std::size_t i = 0; i < all.list.size(); ++i) {
+  const Instances& all = instances();
+  const std::size_t count = all.count.load(kOrder);
+  for (std::size_t i = 0; i < count; ++i) {
     const auto index = static_cast<unsigned>(i);
     result.instances.push_back({all.list[i].path, all.list[i].version, all.list[i].netAbi,
                                 netView(placeOf(index, Net::IB), result.connections),

@@ -50,7 +50,9 @@ struct ConnectionView {
   Net net = Net::IB;
   Role role = Role::Send;
   int device = 0;              ///< the device NCCL asked for
-  std::uint64_t commId = 0;    ///< the communicator; 0 where not told (before NCCL 2.28, Socket)
+  std::uint64_t commId = 0;    ///< of the communicator, or of the parent whose resources a split
+                               ///< shares; 0 where not told: Socket, NCCL before 2.28, and a
+                               ///< communicator whose net was initialised before the tap
   std::uint64_t openedNs = 0;  ///< CLOCK_MONOTONIC
   std::string peer;            ///< "10.0.0.2:40123", "[fe80::1]:40123"; empty unless a connect
   Traffic traffic;
@@ -107,7 +109,7 @@ struct Snapshot {
   std::uint64_t untrackedOperations = 0;   ///< isend and irecv calls on comms not followed
 };
 
-/// Reads all records. Any thread of ours; takes no lock that NCCL's threads take in steady state.
+/// Reads all records; lock-free. Any thread of ours.
 Snapshot snapshot();
 
 /// Text of the sockaddr a connect handle begins with (ncclIbHandle and ncclNetSocketHandle do, in

@@ -27,7 +27,6 @@ constexpr int kRegisterPrivateExpedited = 1 << 4;
 // the other closes that; where the kernel refuses, the slots are stored all the same: threads that
 // NCCL starts later, as it does for the communicator now in init, are ordered anyway.
 void orderOriginalsBeforeSlots() {
-  std::atomic_thread_fence(std::memory_order_seq_cst);
   if constexpr (!kLoadsAreOrdered) {
     if (syscall(SYS_membarrier, kRegisterPrivateExpedited, 0) == 0) {
       syscall(SYS_membarrier, kPrivateExpedited, 0);
@@ -74,17 +73,17 @@ InstallResult refused(std::string reason) {
 }
 
 const SlotTable* tableOf(Net net, unsigned instance) {
-  Instances& all = instances();
-  const std::lock_guard guard(all.lock);
-  return instance < all.list.size() ? all.list[instance].tables[static_cast<std::size_t>(net)]
-                                    : nullptr;
+  const Instances& all = instances();
+  return instance < all.count.load(std::memory_order_acquire)
+             ? all.list[instance].tables[static_cast<std::size_t>(net)]
+             : nullptr;
 }
 
 }  // namespace
 
 Instances& instances() {
-  static Instances all;
-  return all;
+  static Instances* const all = new Instances;
+  return *all;
 }
 
 LocateResult find(const void* logger, const void* caller) {
@@ -96,11 +95,16 @@ InstallResult install(const LocateResult& nccl) {
     return refused(nccl.reason.empty() ? "NCCL's net structs were not found." : nccl.reason);
   }
   Instances& all = instances();
-  const std::lock_guard guard(all.lock);
+  const std::lock_guard guard(all.installing);
   InstallResult result;
   std::size_t index = 0;
-  while (index < all.list.size() && all.list[index].structs[0] != nccl.ib) ++index;
-  const bool known = index < all.list.size();
+  const std::size_t count = all.count.load(std::memory_order_relaxed);
+  while (index < count && all.list[index].structs[0] != nccl.ib) ++index;
+  const bool known = index < count;
+  if (known && all.list[index].netAbi != nccl.netAbi) {
+    return refused("NCCL " + nccl.versionText + " in " + nccl.path +
+                   " lies where another NCCL was tapped.");
+  }
   if (!known && index == kMaxInstances) {
     return refused("NCCL " + nccl.versionText + " in " + nccl.path + " is one too many: " +
                    std::to_string(kMaxInstances) + " others in this process are tapped already.");
@@ -116,8 +120,7 @@ InstallResult install(const LocateResult& nccl) {
   }
   result.instance = static_cast<unsigned>(index);
   result.installed = true;
-  result.already = known && all.list[index].netAbi == nccl.netAbi &&
-                   holdsOwn(*tables[0], structs[0]) && holdsOwn(*tables[1], structs[1]);
+  result.already = known && holdsOwn(*tables[0], structs[0]) && holdsOwn(*tables[1], structs[1]);
   if (result.already) return result;
   for (std::size_t net = 0; net < 2; ++net) {
     // Half a tap cannot be taken over: the other half's originals are lost with its owner.
@@ -129,8 +132,10 @@ InstallResult install(const LocateResult& nccl) {
   }
   for (std::size_t net = 0; net < 2; ++net) tapStruct(*tables[net], structs[net]);
   // A library that was unloaded and has come back at the same address keeps its place.
-  if (!known) all.list.emplace_back();
-  all.list[index] = {nccl.path, nccl.versionText, nccl.netAbi, structs, tables};
+  if (!known) {
+    all.list[index] = {nccl.path, nccl.versionText, nccl.netAbi, structs, tables};
+    all.count.store(count + 1, std::memory_order_release);
+  }
   return result;
 }
 

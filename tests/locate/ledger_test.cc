@@ -255,6 +255,18 @@ TEST_F(Tap, KnowsTheCommunicatorOfAConnectionByItsContext) {
   net.closeSend(after);
 }
 
+TEST_F(Tap, TakesNoContextFromAnInitThatMadeNone) {
+  // NCCL 2.28 and later call Socket's init with what IB's init left in the communicator.
+  int freed = 0;
+  void* context = &freed;
+  stand_in::makesNoContext = true;
+  net.init(&context, 0xbad, nullptr, nullptr, nullptr);
+  stand_in::makesNoContext = false;
+  Comm* comm = connectTo("10.0.0.2", context);
+  EXPECT_EQ(open().at(0).commId, 0u);
+  net.closeSend(comm);
+}
+
 TEST_F(Tap, KeepsTheTotalsOfClosedConnections) {
   for (int i = 0; i < 3; ++i) {
     Comm* comm = connectTo();

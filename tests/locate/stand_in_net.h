@@ -32,6 +32,9 @@ struct Comm {
 /// How often connect answers "not yet" before it gives a comm; per thread.
 inline thread_local int pendingConnects = 0;
 
+/// Init leaves *context as it is, as Socket's does; per thread.
+inline thread_local bool makesNoContext = false;
+
 Net make();
 
 /// Installs over two stand-ins, once a process; the nets as NCCL would see them.
