@@ -21,25 +21,51 @@ inline constexpr std::uint64_t kSlots = 4096;
 /// What a launch always reads. Written by launching threads; `tail` by drain.
 struct alignas(64) LaunchLine {
   std::atomic<std::uint64_t> head;        ///< next ring position
-  std::atomic<std::uint64_t> tail;        ///< every position below is drained
-  std::atomic<std::uint64_t> groups;      ///< Group events so far
+  std::atomic<std::uint32_t> tail;        ///< every position below is drained; low 32 bits
+  std::atomic<std::uint32_t> lastMemo;    ///< the ApiMemo in use, to be fetched early
   std::atomic<std::uint64_t> handleBase;  ///< 0 while closed
-  /// What an open group leads to, by group number modulo 4 (groups of one communicator overlap
-  /// only when graph replays run beside launches): [63:33] group  [32] batch  [31:0] position.
-  std::array<std::atomic<std::uint64_t>, 4> groupSlots;
 };
 static_assert(sizeof(LaunchLine) == 64);
 
-/// One (operation, data type) the API callbacks have met, resolved once, and the count of its
-/// calls. NCCL lets one thread at a time call collectives on a communicator, so plain increments
-/// are enough.
+/// Resolved words in one field, laid out as Slot::codes so that a launch takes them over as they
+/// are. [7:0] and [15:8]: states, 0 empty, 1 being written, 2 valid.
+namespace memo {
+inline constexpr std::uint64_t kValid = 2;
+inline constexpr std::uint64_t kCollValid = kValid << 8;
+/// [27:24] bytes of one element as launched, [31:28] as called.
+constexpr std::uint64_t launchedBytes(std::uint64_t words) {
+  return words >> 24 & 15;
+}
+constexpr std::uint64_t calledBytes(std::uint64_t words) {
+  return words >> 28 & 15;
+}
+/// What goes into Slot::codes.
+inline constexpr std::uint64_t kCodes = ~std::uint64_t{0xff00ffff};
+constexpr NameCode datatype(std::uint64_t words) {
+  return static_cast<NameCode>(words >> 16);
+}
+constexpr Operation operation(std::uint64_t words) {
+  return static_cast<Operation>(words >> 32 & 0xff);
+}
+constexpr std::uint64_t make(Operation operation, TypeCode type, std::uint8_t launchedBytes,
+                             NameCode algorithm, NameCode protocol) {
+  const std::uint64_t op = static_cast<std::uint8_t>(operation);
+  return std::uint64_t{type.code} << 16 | std::uint64_t{launchedBytes} << 24 |
+         std::uint64_t{type.bytes} << 28 | op << 32 | std::uint64_t{algorithm} << 40 |
+         std::uint64_t{protocol} << 48 | op << 56;
+}
+}  // namespace memo
+
+/// One (operation, data type) the API callbacks have met, resolved once, with the count of its
+/// calls and the words of the launches that answer it: everything a launch needs in one line. NCCL
+/// lets one thread at a time call collectives on a communicator, so plain increments are enough.
 struct alignas(64) ApiMemo {
-  std::atomic<std::uint32_t> state;  ///< 0 empty, 1 being written, 2 valid
-  Operation operation;
-  TypeCode type;
+  std::atomic<std::uint64_t> words;
   const char* func;
   const char* datatype;
-  Handle handle;  ///< of a call that is not graph-captured
+  const char* collDatatype;  ///< NCCL launches AllGather and Broadcast as bytes
+  const char* collAlgo;
+  const char* collProto;
   std::atomic<std::uint64_t> calls;
   std::atomic<std::uint64_t> bytes;  ///< per rank
 };
@@ -47,11 +73,7 @@ static_assert(sizeof(ApiMemo) == 64);
 
 /// One (operation, data type, algorithm, protocol) the launches have met, resolved once.
 struct alignas(64) CollMemo {
-  std::atomic<std::uint32_t> state;  ///< as ApiMemo
-  Operation operation;
-  TypeCode type;
-  NameCode algorithm;
-  NameCode protocol;
+  std::atomic<std::uint64_t> words;
   const char* func;
   const char* datatype;
   const char* algo;
@@ -98,8 +120,9 @@ struct Communicator {
   LiteralRanges literals;
   std::array<ApiTally, 16> apiTally;  ///< by Operation
 
-  // Losses, counted by whoever causes them.
+  // Counted by whoever causes them.
   alignas(64) std::atomic<std::uint64_t> overrun;
+  std::atomic<std::uint64_t> unused;  ///< slots of groups that held nothing to record
   std::array<std::atomic<std::uint64_t>, 16> overrunFromApi;       ///< by Operation
   std::array<std::atomic<std::uint64_t>, 16> overrunFromApiBytes;  ///< by Operation
 
@@ -118,7 +141,7 @@ static_assert(sizeof(Communicator) <= std::size_t{1} << kStrideShift);
 struct alignas(64) Pool {
   std::atomic<std::byte*> base;
   std::atomic<std::uint32_t> committed;
-  std::atomic<std::uint8_t> nonce;
+  std::atomic<std::uint32_t> prefix;  ///< the nonce, as it stands above a handle's kind
   std::atomic<std::int32_t> pid;
 };
 /// The one piece of global state of the recorder; owned by pool.cc.
@@ -131,20 +154,25 @@ struct alignas(64) StrayCounters {
 };
 extern StrayCounters strayCounters;
 
-/// Communicator that `handle` names, nullptr when it cannot be one of this process.
-inline Communicator* communicatorOf(Handle handle) {
-  if (nonceOf(handle) != pool.nonce.load(std::memory_order_relaxed) ||
-      indexOf(handle) >= pool.committed.load(std::memory_order_acquire)) {
+/// Communicator that `handle` of `kind` names; nullptr when it is of another kind or cannot be one
+/// of this process.
+inline Communicator* communicatorOf(Handle handle, Kind kind) {
+  const std::uint32_t index = indexOf(handle);
+  if (handle >> 53 !=
+          (pool.prefix.load(std::memory_order_relaxed) | static_cast<std::uint8_t>(kind)) ||
+      index >= pool.committed.load(std::memory_order_acquire)) [[unlikely]] {
     return nullptr;
   }
   return reinterpret_cast<Communicator*>(pool.base.load(std::memory_order_relaxed) +
-                                         (std::size_t{indexOf(handle)} << kStrideShift));
+                                         (std::size_t{index} << kStrideShift));
 }
 
 /// Slot that a Task or Child handle names; the caller checks the position in its word.
-inline Slot* slotOf(Handle handle) {
-  Communicator* communicator = communicatorOf(handle);
-  return communicator == nullptr ? nullptr : &communicator->ring[positionOf(handle) & (kSlots - 1)];
+inline Slot* slotOf(Handle handle, Kind kind) {
+  Communicator* communicator = communicatorOf(handle, kind);
+  if (communicator == nullptr) [[unlikely]]
+    return nullptr;
+  return &communicator->ring[positionOf(handle) & (kSlots - 1)];
 }
 
 }  // namespace rdmaguard::collective

@@ -19,6 +19,7 @@ struct Watch {
 /// Owned by the thread that drains.
 struct Consumer {
   std::uint64_t firstPosition = 0;  ///< ring position at open
+  std::uint64_t tail = 0;           ///< every position below is settled
   std::uint64_t handed = 0;
   std::uint64_t untimed = 0;
   std::uint64_t incomplete = 0;

@@ -155,7 +155,7 @@ std::uint64_t scan(Communicator& c, const Sink& sink, std::uint64_t nowNs, const
                    bool last) {
   Consumer& consumer = *c.consumer;
   const std::uint64_t head = c.launch.head.load(std::memory_order_acquire);
-  std::uint64_t tail = c.launch.tail.load(kRelaxed);
+  std::uint64_t tail = consumer.tail;
   if (head == tail) return 0;
   const std::uint64_t handedBefore = consumer.handed;
   consumer.running = {};
@@ -178,6 +178,7 @@ std::uint64_t scan(Communicator& c, const Sink& sink, std::uint64_t nowNs, const
           settled = true;
           break;
         case SlotState::Writing:
+        case SlotState::Reserved:
           break;
         case SlotState::Done:
           verdict = Verdict::Finished;
@@ -206,7 +207,8 @@ std::uint64_t scan(Communicator& c, const Sink& sink, std::uint64_t nowNs, const
           }
         }
       }
-      if (!settled && (codes::flags(s.codes) & codes::kFromApi) != 0) {
+      if (!settled && word::state(w) != SlotState::Reserved &&
+          (codes::flags(s.codes) & codes::kFromApi) != 0) {
         ++consumer.running[codes::apiOperation(s.codes) & 15];
         consumer.runningBytes[codes::apiOperation(s.codes) & 15] += s.bytes;
       }
@@ -214,7 +216,8 @@ std::uint64_t scan(Communicator& c, const Sink& sink, std::uint64_t nowNs, const
     contiguous = contiguous && settled;
     if (contiguous) tail = p + 1;
   }
-  c.launch.tail.store(tail, std::memory_order_release);
+  consumer.tail = tail;
+  c.launch.tail.store(static_cast<std::uint32_t>(tail), std::memory_order_release);
   return consumer.handed - handedBefore;
 }
 
@@ -234,11 +237,20 @@ Counters finish(Communicator& communicator, const Sink& sink) {
   Consumer& consumer = *communicator.consumer;
   consumer.running = {};
   consumer.runningBytes = {};
+  // Groups that began and never ended hold nothing.
+  for (Slot& slot : communicator.ring) {
+    std::uint64_t w = slot.word.load(std::memory_order_acquire);
+    if (word::state(w) == SlotState::Reserved &&
+        slot.word.compare_exchange_strong(w, word::with(w, SlotState::Free),
+                                          std::memory_order_acq_rel)) {
+      communicator.unused.fetch_add(1, kRelaxed);
+    }
+  }
   // A launch still on its way while its communicator is destroyed is started and not completed.
   const std::uint64_t launched =
       communicator.launch.head.load(std::memory_order_acquire) - consumer.firstPosition;
-  const std::uint64_t settled =
-      consumer.handed + consumer.incomplete + communicator.overrun.load(kRelaxed);
+  const std::uint64_t settled = communicator.unused.load(kRelaxed) + consumer.handed +
+                                consumer.incomplete + communicator.overrun.load(kRelaxed);
   if (launched > settled) consumer.incomplete += launched - settled;
   return counters(communicator);
 }
@@ -249,13 +261,13 @@ ApiOnlyTable apiOnly(const Communicator& communicator) {
   for (std::size_t i = 0; i < table.size(); ++i) {
     std::uint64_t calls = communicator.apiTally[i].calls.load(kRelaxed);
     std::uint64_t bytes = communicator.apiTally[i].bytes.load(kRelaxed);
-    for (const ApiMemo& memo : communicator.apiMemo) {
-      if (memo.state.load(std::memory_order_acquire) != 2 ||
-          static_cast<std::size_t>(memo.operation) != i) {
+    for (const ApiMemo& entry : communicator.apiMemo) {
+      const std::uint64_t words = entry.words.load(std::memory_order_acquire);
+      if ((words & 0xff) != memo::kValid || static_cast<std::size_t>(memo::operation(words)) != i) {
         continue;
       }
-      calls += memo.calls.load(kRelaxed);
-      bytes += memo.bytes.load(kRelaxed);
+      calls += entry.calls.load(kRelaxed);
+      bytes += entry.bytes.load(kRelaxed);
     }
     const std::uint64_t launched =
         consumer.answered[i] + consumer.running[i] + communicator.overrunFromApi[i].load(kRelaxed);

@@ -2,8 +2,7 @@
 // from another process, can be told apart and ignored. Used by record.h and the adapters.
 //
 //   [63:56] nonce of this process, never 0   [55:53] kind   [52:43] communicator's index
-//   slots:   [37:8] position in the ring, modulo 2^30   [7:0] channel
-//   Group:   [30:0] number of the group on its communicator
+//   Group, Task, Child:  [37:8] position of the slot in the ring, modulo 2^30   [7:0] channel
 //   API:     [27:12] generation of the index  [11] graph-captured  [10:6] operation  [5:0] data
 //   type
 #pragma once
@@ -16,7 +15,7 @@ namespace rdmaguard::collective {
 
 enum class Kind : std::uint8_t {
   None,
-  Group,
+  Group,  ///< leads to the slot reserved for the group's first collective
   CollApi,
   P2pApi,
   Task,   ///< a Coll, or the batch a P2p belongs to: its handle leads to a slot
@@ -25,15 +24,20 @@ enum class Kind : std::uint8_t {
 
 /// Ring positions as handles and slots hold them.
 inline constexpr std::uint64_t kPositionMask = (std::uint64_t{1} << 30) - 1;
-inline constexpr std::uint64_t kGroupMask = (std::uint64_t{1} << 31) - 1;
 
 using Handle = std::uint64_t;
 
-constexpr Handle handleBase(std::uint8_t nonce, unsigned index) {
-  return std::uint64_t{nonce} << 56 | std::uint64_t{index} << 43;
+/// What the handles of one opening of a communicator have in common; never 0.
+/// `prefix` is the nonce times eight.
+constexpr Handle handleBase(std::uint32_t prefix, unsigned index, std::uint16_t generation) {
+  return std::uint64_t{prefix} << 53 | std::uint64_t{index} << 43 | std::uint64_t{generation} << 27;
 }
 constexpr Handle ofKind(Handle base, Kind kind) {
   return base | std::uint64_t{static_cast<std::uint8_t>(kind)} << 53;
+}
+/// `base` of a kind that does not carry the generation.
+constexpr Handle bareOfKind(Handle base, Kind kind) {
+  return ofKind(base >> 43 << 43, kind);
 }
 constexpr std::uint8_t nonceOf(Handle h) {
   return static_cast<std::uint8_t>(h >> 56);
@@ -49,7 +53,7 @@ constexpr std::uint64_t positionOf(Handle h) {
   return h >> 8 & kPositionMask;
 }
 constexpr Handle taskHandle(Handle base, std::uint64_t position) {
-  return ofKind(base, Kind::Task) | (position & kPositionMask) << 8;
+  return bareOfKind(base, Kind::Task) | (position & kPositionMask) << 8;
 }
 /// The same slot as `task`, for one of its channels.
 constexpr Handle childHandle(Handle task, std::uint8_t channel) {
@@ -59,32 +63,37 @@ constexpr Handle childHandle(Handle task, std::uint8_t channel) {
   return (task ^ kFlip) | channel;
 }
 
-constexpr std::uint64_t groupOf(Handle h) {
-  return h & kGroupMask;
+constexpr Handle groupHandle(Handle base, std::uint64_t position) {
+  return bareOfKind(base, Kind::Group) | (position & kPositionMask) << 8;
 }
-constexpr Handle groupHandle(Handle base, std::uint64_t group) {
-  return ofKind(base, Kind::Group) | (group & kGroupMask);
+/// Whether `h` is a group of the communicator with this base.
+constexpr bool isGroupOf(Handle h, Handle base) {
+  return h >> 43 == bareOfKind(base, Kind::Group) >> 43;
 }
 
 /// What an API handle says about the call, for the launches that name it as their parent.
 struct ApiCall {
-  std::uint16_t generation = 0;
+  std::uint8_t memo = kNoMemo;  ///< index of the ApiMemo that knows its words
   bool captured = false;
   Operation operation = Operation::Unknown;
   std::uint8_t datatype = 0;
+  static constexpr std::uint8_t kNoMemo = 15;
 };
 constexpr Handle apiHandle(Handle base, Kind kind, const ApiCall& call) {
-  return ofKind(base, kind) | std::uint64_t{call.generation} << 12 |
-         std::uint64_t{call.captured} << 11 |
+  return ofKind(base, kind) | std::uint64_t{call.memo} << 12 | std::uint64_t{call.captured} << 11 |
          std::uint64_t{static_cast<std::uint8_t>(call.operation)} << 6 | call.datatype;
 }
 constexpr ApiCall apiCallOf(Handle h) {
-  return {static_cast<std::uint16_t>(h >> 12), (h >> 11 & 1) != 0,
+  return {static_cast<std::uint8_t>(h >> 12 & 15), (h >> 11 & 1) != 0,
           static_cast<Operation>(h >> 6 & 31), static_cast<std::uint8_t>(h & 63)};
 }
-static_assert(apiCallOf(apiHandle(handleBase(7, 3), Kind::CollApi,
-                                  {513, true, Operation::Broadcast, 12}))
-                  .generation == 513);
+/// Whether `h` is an API handle of `kind` of this opening of the communicator.
+constexpr bool isApiOf(Handle h, Handle base, Kind kind) {
+  return h >> 27 == ofKind(base, kind) >> 27;
+}
+static_assert(isApiOf(apiHandle(handleBase(56, 3, 513), Kind::CollApi,
+                                {2, true, Operation::Broadcast, 12}),
+                      handleBase(56, 3, 513), Kind::CollApi));
 
 inline Handle handleFrom(const void* pointer) {
   return reinterpret_cast<std::uintptr_t>(pointer);

@@ -44,8 +44,7 @@ bool reserve(Registry& to) {
     pool.base.store(static_cast<std::byte*>(at), std::memory_order_relaxed);
     to.capacity = count;
     const std::uint64_t seed = peerMark(now() ^ static_cast<std::uint64_t>(getpid()), true);
-    const auto nonce = static_cast<std::uint8_t>(seed % 255 + 1);
-    pool.nonce.store(nonce, std::memory_order_relaxed);
+    pool.prefix.store(static_cast<std::uint32_t>(seed % 255 + 1) << 3, std::memory_order_relaxed);
     return true;
   }
   return false;
@@ -72,7 +71,6 @@ Communicator* take(Registry& from) {
   std::memset(static_cast<void*>(fresh), 0, sizeof(Communicator));
   fresh->index = committed;
   fresh->launch.head.store(kSlots, std::memory_order_relaxed);
-  fresh->launch.groups.store(1, std::memory_order_relaxed);
   pool.committed.store(committed + 1, std::memory_order_release);
   return fresh;
 }
@@ -80,16 +78,17 @@ Communicator* take(Registry& from) {
 void reset(Communicator& c, const CommunicatorInfo& info) {
   constexpr auto kRelaxed = std::memory_order_relaxed;
   for (ApiMemo& entry : c.apiMemo) {
-    entry.state.store(0, kRelaxed);
+    entry.words.store(0, kRelaxed);
     entry.calls.store(0, kRelaxed);
     entry.bytes.store(0, kRelaxed);
   }
-  for (CollMemo& entry : c.collMemo) entry.state.store(0, kRelaxed);
+  for (CollMemo& entry : c.collMemo) entry.words.store(0, kRelaxed);
   for (ApiTally& tally : c.apiTally) {
     tally.calls.store(0, kRelaxed);
     tally.bytes.store(0, kRelaxed);
   }
   c.overrun.store(0, kRelaxed);
+  c.unused.store(0, kRelaxed);
   for (auto& count : c.overrunFromApi) count.store(0, kRelaxed);
   for (auto& bytes : c.overrunFromApiBytes) bytes.store(0, kRelaxed);
   c.names.clear();
@@ -98,7 +97,8 @@ void reset(Communicator& c, const CommunicatorInfo& info) {
   c.ranks.store(info.nRanks, kRelaxed);
   c.generation = static_cast<std::uint16_t>(c.generation + 1);
   c.literals = literalsAround(info.inside);
-  c.launch.tail.store(c.launch.head.load(kRelaxed), kRelaxed);
+  c.launch.lastMemo.store(0, kRelaxed);
+  c.launch.tail.store(static_cast<std::uint32_t>(c.launch.head.load(kRelaxed)), kRelaxed);
 }
 
 }  // namespace
@@ -116,10 +116,12 @@ Communicator* open(const CommunicatorInfo& info) noexcept {
   pool.pid.store(getpid(), std::memory_order_relaxed);
   reset(*c, info);
   consumer->firstPosition = c->launch.head.load(std::memory_order_relaxed);
+  consumer->tail = consumer->firstPosition;
   consumer->lastFinished = consumer->firstPosition;
   c->consumer = consumer;
-  c->launch.handleBase.store(handleBase(pool.nonce.load(std::memory_order_relaxed), c->index),
-                             std::memory_order_release);
+  c->launch.handleBase.store(
+      handleBase(pool.prefix.load(std::memory_order_relaxed), c->index, c->generation),
+      std::memory_order_release);
   return c;
 }
 

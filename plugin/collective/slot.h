@@ -15,10 +15,11 @@
 namespace rdmaguard::collective {
 
 enum class SlotState : std::uint8_t {
-  Free,     ///< nobody's
-  Writing,  ///< claimed on the slow path, not published yet
-  Active,   ///< children may come
-  Done,     ///< finished, waiting for drain
+  Free,      ///< nobody's
+  Writing,   ///< claimed on the slow path, not published yet
+  Active,    ///< children may come
+  Done,      ///< finished, waiting for drain
+  Reserved,  ///< its group has begun, its collective has not
 };
 
 /// The word of a slot, taken apart.
@@ -111,7 +112,9 @@ struct alignas(64) Slot {
   Field received;  ///< batch only
   Field sequence;  ///< NCCL's number; batch: bytes of its first call
   Field codes;
-  Field peers;  ///< batch only: sum of peerMark() over the calls
+  /// Batch: sum of peerMark() over the calls. A Coll in its group's slot: position + 1 of the batch
+  /// of the same group, 0 when there is none (a plan rarely holds both).
+  Field peers;
   static constexpr std::uint64_t kNoStart = ~std::uint64_t{0};
 };
 static_assert(sizeof(Slot) == 64);

@@ -28,104 +28,104 @@ constexpr std::uint64_t childrenOf(std::uint8_t channels) {
 
 /// v1, v2: the traffic of an AllGather or ReduceScatter is its bytes times the number of ranks
 /// (NCCL 2.23 to 2.25), which these versions tell nowhere else.
-template <class Coll>
-void learnRanks(Communicator& c, const Coll& d, const collective::Launch& launch) {
+inline void learnRanks(Communicator& c, std::uint64_t words, std::uint64_t bytes,
+                       std::uint64_t traffic) {
   if (collective::ranks(c) > 0) return;
-  const std::uint64_t bytes = launch.count * launch.type.bytes;
-  const bool tells =
-      launch.operation == Operation::AllGather || launch.operation == Operation::ReduceScatter;
-  if (!tells || bytes == 0 || d.trafficBytes % bytes != 0) return;
-  collective::setRanks(c, static_cast<int>(d.trafficBytes / bytes));
+  const Operation operation = collective::memo::operation(words);
+  const bool tells = operation == Operation::AllGather || operation == Operation::ReduceScatter;
+  if (!tells || bytes == 0 || traffic % bytes != 0) return;
+  collective::setRanks(c, static_cast<int>(traffic / bytes));
+}
+
+/// A Coll of v5+ that startAnswer() does not know.
+template <int kVersion, class Descriptor>
+[[gnu::noinline]] Handle startOtherColl(Communicator& c, const Descriptor& event) {
+  const auto& d = event.coll;
+  const collective::CollWords words{d.func, d.datatype, d.algo, d.proto};
+  const Handle api = collective::handleFrom(event.parentObj);
+  if constexpr (kVersion >= 7) {
+    if (d.isSymColl) {
+      return collective::startSymmetric(c, collective::handleFrom(d.parentGroup), api, words,
+                                        d.count, d.seqNumber, d.nChannels);
+    }
+  }
+  return collective::startOtherColl(c, collective::handleFrom(d.parentGroup), api, words, d.count,
+                                    d.seqNumber, d.nChannels, childrenOf<kVersion>(d.nChannels));
 }
 
 template <int kVersion, class Descriptor>
-Handle startColl(Communicator& c, const Descriptor& event) {
+[[gnu::always_inline]] inline Handle startColl(Communicator& c, const Descriptor& event) {
+  namespace memo = collective::memo;
   const auto& d = event.coll;
-  collective::Launch launch;
-  launch.count = d.count;
-  launch.sequence = d.seqNumber;
-  if constexpr (kVersion == 1) {
-    launch.operation = collective::operationFrom(static_cast<int>(d.func));
-    launch.type = collective::typeFrom(static_cast<int>(d.datatype));
-    launch.algorithm = collective::algorithmFrom(d.algo);
-    launch.protocol = collective::protocolFrom(d.proto);
-  } else {
-    collective::CollMemo scratch;
-    const auto* memo = collective::findColl(c, d.func, d.datatype, d.algo, d.proto, scratch);
-    launch.operation = memo->operation;
-    launch.type = memo->type;
-    launch.algorithm = memo->algorithm;
-    launch.protocol = memo->protocol;
-  }
-  if constexpr (kVersion <= 3) {
-    launch.channels = d.nMaxChannels;
-  } else {
-    launch.channels = d.nChannels;
-  }
-  if constexpr (kVersion <= 2) learnRanks(c, d, launch);
-  std::uint64_t flags = 0;
   if constexpr (kVersion >= 5) {
-    flags = collective::flagsFrom(c, collective::handleFrom(event.parentObj), launch.type.code);
-  }
-  if constexpr (kVersion >= 7) {
-    if (d.isSymColl) [[unlikely]] {
-      return collective::startSymmetric(c, collective::handleFrom(d.parentGroup), launch, flags);
+    Handle handle = 0;
+    bool symmetric = false;
+    if constexpr (kVersion >= 7) symmetric = d.isSymColl;
+    if (!symmetric &&
+        collective::startAnswer(c, collective::handleFrom(d.parentGroup),
+                                collective::handleFrom(event.parentObj), d.func, d.datatype, d.algo,
+                                d.proto, d.count, d.seqNumber, d.nChannels,
+                                childrenOf<kVersion>(d.nChannels), handle)) [[likely]] {
+      return handle;
     }
+    return startOtherColl<kVersion>(c, event);
+  } else {
+    std::uint64_t words = 0;
+    if constexpr (kVersion == 1) {
+      const collective::TypeCode type = collective::typeFrom(static_cast<int>(d.datatype));
+      words = memo::make(collective::operationFrom(static_cast<int>(d.func)), type, type.bytes,
+                         collective::algorithmFrom(d.algo), collective::protocolFrom(d.proto));
+    } else {
+      words = collective::collWords(c, {d.func, d.datatype, d.algo, d.proto});
+    }
+    const std::uint64_t bytes = d.count * memo::launchedBytes(words);
+    if constexpr (kVersion <= 2) learnRanks(c, words, bytes, d.trafficBytes);
+    std::uint8_t channels = 0;
+    if constexpr (kVersion == 4) {
+      channels = d.nChannels;
+    } else {
+      channels = d.nMaxChannels;
+    }
+    constexpr std::uint64_t kLaunched = memo::kCodes & ~(std::uint64_t{0xff} << 56);
+    return collective::startColl(
+        c, collective::handleFrom(event.parentObj),
+        {(words & kLaunched) | std::uint64_t{channels} << 24 |
+             (memo::launchedBytes(words) == 0 ? collective::codes::kNoSize : 0),
+         bytes, d.seqNumber, childrenOf<kVersion>(channels)});
   }
-  return collective::startColl(c, launch, flags, childrenOf<kVersion>(launch.channels));
 }
 
 template <int kVersion, class Descriptor>
 Handle startP2p(Communicator& c, const Descriptor& event) {
+  namespace memo = collective::memo;
   const auto& d = event.p2p;
-  Operation operation{};
-  collective::TypeCode type;
+  std::uint64_t words = 0;
   if constexpr (kVersion == 1) {
-    operation = collective::operationFrom(static_cast<int>(d.func));
-    type = collective::typeFrom(static_cast<int>(d.datatype));
+    words = memo::make(collective::operationFrom(static_cast<int>(d.func)),
+                       collective::typeFrom(static_cast<int>(d.datatype)), 0, 0, 0);
   } else {
-    collective::ApiMemo scratch;
-    const auto* memo = collective::findApi(c, d.func, d.datatype, scratch);
-    operation = memo->operation;
-    type = memo->type;
+    words = collective::p2pWords(c, d.func, d.datatype);
+  }
+  const Operation operation = memo::operation(words);
+  if (operation != Operation::Send && operation != Operation::Recv) [[unlikely]] {
+    // No direction, no batch: counted by itself as an unknown operation.
+    const std::uint64_t type = words & std::uint64_t{0xff} << 16;
+    return collective::startColl(c, 0,
+                                 {type, d.count * memo::calledBytes(words), 0,
+                                  collective::word::kTracked | collective::word::kUnbounded});
   }
   unsigned channels = collective::word::kUnbounded;
   if constexpr (kVersion >= 4) channels = d.nChannels;
-  if (operation != Operation::Send && operation != Operation::Recv) [[unlikely]] {
-    // No direction, no batch: counted by itself as an unknown operation.
-    const collective::Launch launch{Operation::Unknown, type, 0, 0, 0, d.count, 0};
-    return collective::startColl(c, launch, 0,
-                                 collective::word::kTracked | collective::word::kUnbounded);
-  }
   const void* group = event.parentObj;
   bool graph = false;
   if constexpr (kVersion >= 5) {
     group = d.parentGroup;
-    const Handle api = collective::handleFrom(event.parentObj);
-    graph = collective::kindOf(api) == collective::Kind::P2pApi &&
-            collective::communicatorOf(api) == &c && collective::apiCallOf(api).captured;
+    graph = collective::isApiOf(collective::handleFrom(event.parentObj),
+                                c.launch.handleBase.load(std::memory_order_relaxed),
+                                collective::Kind::P2pApi);
   }
-  return collective::addP2p(c, collective::handleFrom(group), graph, operation == Operation::Send,
-                            type, d.count, d.peer, c.rank, channels);
-}
-
-/// Events that only the versions with API events have; 0 for every other.
-template <int kVersion, class Descriptor>
-Handle startApi(Communicator& c, const Descriptor& event) {
-  if constexpr (kVersion >= 5) {
-    if (event.type == event_type::kCollApi) {
-      return collective::startCollApi(c, event.collApi.func, event.collApi.datatype,
-                                      event.collApi.count, event.collApi.graphCaptured);
-    }
-    if (event.type == event_type::kGroupApi) {
-      collective::expectLaunch(c);
-    } else if (event.type == event_type::kP2pApi && event.p2pApi.graphCaptured) {
-      // Only a captured one says what its launches do not.
-      return collective::apiHandle(c.launch.handleBase.load(std::memory_order_relaxed),
-                                   collective::Kind::P2pApi, {0, true, Operation::Unknown, 0});
-    }
-  }
-  return 0;
+  return collective::addP2p(c, collective::handleFrom(group), graph, words, d.count, d.peer,
+                            channels);
 }
 
 /// Proxy operations: with PXN another process's, whose context and parent are not our addresses.
@@ -137,34 +137,70 @@ Handle startProxyOp(const Descriptor& event) {
   }
   if constexpr (kVersion <= 2) {
     return collective::startChild<true>(collective::handleFrom(event.parentObj),
-                                        event.proxyOp.channelId, 0);
+                                        event.proxyOp.channelId, 0, [] {});
   }
   return 0;
 }
 
 template <int kVersion, class Descriptor>
-Handle start(void* context, const Descriptor& event) {
-  if constexpr (kVersion >= 4) {
-    if (event.type == event_type::kKernelCh) {
-      return collective::startChild<false>(collective::handleFrom(event.parentObj),
-                                           event.kernelCh.channelId, event.kernelCh.pTimer);
-    }
-  } else if constexpr (kVersion == 3) {
-    if (event.type == event_type::kKernelCh) {
-      return collective::startChild<true>(collective::handleFrom(event.parentObj),
-                                          event.kernelCh.channelId, 0);
+Result startEvent(void* context, void** handle, Descriptor* event);
+template <int kVersion>
+Result stopEvent(void* handle);
+template <int kVersion, class StateArgs>
+Result recordEventState(void* handle, nccl_abi::EventState state, StateArgs* args);
+
+/// What few collectives pass through, kept off the others' path.
+template <int kVersion, class Descriptor>
+[[gnu::noinline]] Handle startRare(void* context, const Descriptor& event) {
+  if (event.type == event_type::kProxyOp) return startProxyOp<kVersion>(event);
+  if (context == nullptr) return 0;
+  auto& c = *static_cast<Communicator*>(context);
+  if (event.type == event_type::kP2p) return startP2p<kVersion>(c, event);
+  if constexpr (kVersion >= 5) {
+    // A P2pApi is of use only when it says what its launches do not.
+    if (event.type == event_type::kP2pApi && event.p2pApi.graphCaptured) {
+      return collective::apiHandle(c.launch.handleBase.load(std::memory_order_relaxed),
+                                   collective::Kind::P2pApi, {});
     }
   }
-  if (event.type == event_type::kProxyOp) return startProxyOp<kVersion>(event);
-  constexpr std::uint32_t kWithContext = event_type::kGroup | event_type::kColl | event_type::kP2p |
-                                         event_type::kGroupApi | event_type::kCollApi |
-                                         event_type::kP2pApi;
-  if ((event.type & kWithContext) == 0 || context == nullptr) return 0;
+  return 0;
+}
+
+template <int kVersion, class Descriptor>
+[[gnu::always_inline]] inline Handle start(void* context, const Descriptor& event) {
+  if constexpr (kVersion >= 3) {
+    if (event.type == event_type::kKernelCh) {
+      std::uint64_t startNs = 0;
+      if constexpr (kVersion >= 4) startNs = event.kernelCh.pTimer;
+      return collective::startChild<(kVersion == 3)>(
+          collective::handleFrom(event.parentObj), event.kernelCh.channelId, startNs, [] {
+            collective::expectCode<320>(&stopEvent<kVersion>);
+            if constexpr (kVersion >= 4) {
+              collective::expectCode<192>(&recordEventState<kVersion, nccl_abi::EventStateArgsV4>);
+            }
+          });
+    }
+  }
+  constexpr std::uint32_t kUsual =
+      event_type::kGroup | event_type::kColl | event_type::kGroupApi | event_type::kCollApi;
+  if ((event.type & kUsual) == 0 || context == nullptr) [[unlikely]] {
+    return startRare<kVersion>(context, event);
+  }
   auto& c = *static_cast<Communicator*>(context);
-  if (event.type == event_type::kColl) return startColl<kVersion>(c, event);
+  if constexpr (kVersion >= 5) {
+    if (event.type == event_type::kGroupApi) {
+      collective::expectLaunch(c);
+      collective::expectCode<960>(&startEvent<kVersion, Descriptor>);
+      collective::expectCode<192>(&stopEvent<kVersion>);
+      return 0;
+    }
+    if (event.type == event_type::kCollApi) {
+      return collective::startCollApi(c, event.collApi.func, event.collApi.datatype,
+                                      event.collApi.count, event.collApi.graphCaptured);
+    }
+  }
   if (event.type == event_type::kGroup) return collective::startGroup(c);
-  if (event.type == event_type::kP2p) return startP2p<kVersion>(c, event);
-  return startApi<kVersion>(c, event);
+  return startColl<kVersion>(c, event);
 }
 
 /// The handle is always written: NCCL keeps what it finds there.
@@ -179,7 +215,7 @@ template <int kVersion>
   const Handle h = collective::handleFrom(handle);
   const collective::Kind kind = collective::kindOf(h);
   if (kind == collective::Kind::Child) {
-    collective::stopChild<(kVersion <= 3)>(h);
+    collective::stopChild(h, kVersion <= 3);
   } else if (kind == collective::Kind::Group) {
     collective::stopGroup(h);
   }
