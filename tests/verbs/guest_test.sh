@@ -42,7 +42,7 @@ status=0
 echo 'false' >broken
 "$guest" --setup broken -- true 2>err || status=$?
 check 'exit status when the set-up fails' 125 "$status"
-check 'the failed set-up is named' 1 "$(grep -c 'the network set-up failed' err)"
+check 'the failed set-up is named' 1 "$(grep -c '^guest: failed: the network set-up failed' err)"
 
 status=0
 "$guest" --no-such-option 2>err || status=$?
