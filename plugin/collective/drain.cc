@@ -283,8 +283,8 @@ Counters counters(const Communicator& communicator) {
   const Consumer& consumer = *communicator.consumer;
   Counters c;
   for (const ApiOnly& one : apiOnly(communicator)) c.apiOnly += one.calls;
-  c.seen =
-      communicator.launch.head.load(std::memory_order_acquire) - consumer.firstPosition + c.apiOnly;
+  c.seen = communicator.launch.head.load(std::memory_order_acquire) - consumer.firstPosition -
+           communicator.unused.load(kRelaxed) + c.apiOnly;
   c.written = consumer.handed + c.apiOnly;
   c.untimed = consumer.untimed + c.apiOnly;
   c.droppedOverrun = communicator.overrun.load(kRelaxed);
