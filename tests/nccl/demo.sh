@@ -64,9 +64,9 @@ stopped() {
   echo "    exit code $status, $seconds s after the start"
 }
 
-rule_named() { # the rule that rank 0's last block names as the cause
-  sed -n '/^  cause/,/^  fix/p' "$scratch/guard-0.log" 2>/dev/null | tr -d '\n' |
-    sed -n 's/.*(\([a-z-]*\)).*/\1/p'
+rule_named() { # the first rule that rank 0's last block names as the cause
+  sed -n '/^  cause/,/^  fix/p' "$scratch/guard-0.log" 2>/dev/null | grep -o '([a-z]*-[a-z-]*)' |
+    head -n 1 | tr -d '()'
 }
 
 lost() { # NUMBER TITLE HOW STATE RULE [NAME=VALUE...]

@@ -45,7 +45,7 @@ def main():
     out, job, plugins, setup, nccl, *releases = sys.argv[1:]
     middle = releases[len(releases) // 2]
     cases = [(r, c) for r in releases for c in EVERYWHERE]
-    cases += [(r, c) for r in {releases[-1], middle} for c in FALLBACKS]
+    cases += [(r, c) for r in dict.fromkeys((releases[-1], middle)) for c in FALLBACKS]
     cases += [(releases[-1], c) for c in NEWEST]
     state_now = "roce"
     # Changing the devices takes time, and some need a rest in between: few changes.

@@ -106,7 +106,7 @@ kernel_meta() {
 apt_options=()
 kernel_package() {
   apt-cache "${apt_options[@]}" depends "$(kernel_meta)" 2>/dev/null |
-    awk '$1 == "Depends:" && $2 ~ /^linux-image-/ {print $2; exit}'
+    awk '$1 == "Depends:" && $2 ~ /^linux-image-/ && !n++ {print $2}' || :
 }
 
 # A /dev/kvm that opens proves little (nested and paravirtual ones exist that
@@ -210,16 +210,20 @@ unpack_kernel() { # BZIMAGE ELF
   readelf -n "$2" 2>/dev/null | grep -q 0x00000012
 }
 
+own_lists() { # REASON
+  say "$1: fetching some into $cache/apt"
+  mkdir -p "$cache"/apt/{state/lists/partial,cache/archives/partial}
+  apt_options=(-o "Dir::State=$cache/apt/state" -o "Dir::Cache=$cache/apt/cache"
+    -o Dir::State::status=/var/lib/dpkg/status -o APT::Sandbox::User=)
+  apt-get "${apt_options[@]}" update -qq >&2 || die "apt-get update failed"
+}
+
 prepare() {
   local image version parts dir=$cache/new module file optional packages name
   rm -rf "$dir" && mkdir -p "$dir"/{deb,tree,root} "$dir"/root/{bin,dev,proc,sys,modules,job,lower,scratch,new}
   image=$(kernel_package)
   if [[ -z $image ]]; then
-    say "apt has no package lists here: fetching them into $cache/apt"
-    mkdir -p "$cache"/apt/{state/lists/partial,cache/archives/partial}
-    apt_options=(-o "Dir::State=$cache/apt/state" -o "Dir::Cache=$cache/apt/cache"
-      -o Dir::State::status=/var/lib/dpkg/status -o APT::Sandbox::User=)
-    apt-get "${apt_options[@]}" update -qq >&2 || die "apt-get update failed"
+    own_lists "apt has no package lists here"
     image=$(kernel_package)
   fi
   [[ -n $image ]] || die "apt knows no $(kernel_meta) to take a kernel from"
@@ -230,9 +234,18 @@ prepare() {
     apt-cache "${apt_options[@]}" show "$parts" >/dev/null 2>&1 && packages+=("$parts")
   done
   say "fetching ${packages[*]} (about 70 MB, once; unpacked to $cache, not installed)"
-  (cd "$dir/deb" && apt-get "${apt_options[@]}" download "${packages[@]}" >"$dir/apt.log" 2>&1) || {
+  download() { (cd "$dir/deb" && apt-get "${apt_options[@]}" download "$@" >"$dir/apt.log" 2>&1); }
+  if ! download "${packages[@]}" && [[ ${#apt_options[@]} == 0 ]]; then
+    own_lists "this machine's package lists may be out of date"
+    # A newer kernel may have taken the place of the one that is gone.
+    packages=("$(kernel_package)")
+    version=${packages[0]#linux-image-}
+    : >"$dir/apt.log"
+    download "${packages[@]}" || :
+  fi
+  compgen -G "$dir/deb/*.deb" >/dev/null || {
     cat "$dir/apt.log" >&2
-    die "apt-get download failed; 'apt-get update' may help"
+    die "apt-get download failed"
   }
   say "unpacking it"
   for file in "$dir"/deb/*.deb; do

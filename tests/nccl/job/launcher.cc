@@ -76,6 +76,7 @@ int runRanks(const Options& options, char** argv) {
   if (::mkdtemp(folder.data()) == nullptr) throw std::runtime_error("no temporary folder in /tmp");
   const std::string meetingPlace = folder + "/ranks";
   std::vector<Rank> ranks;
+  ranks.reserve(static_cast<std::size_t>(options.ranks));
   for (int r = 0; r < options.ranks; ++r) {
     ranks.push_back({start(options, argv, r, meetingPlace), -1});
   }

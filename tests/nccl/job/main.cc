@@ -1,8 +1,7 @@
 // nccl-job: a small distributed job without a GPU, around the real libnccl.
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <exception>
 
@@ -22,9 +21,7 @@ constexpr const char* kAbout =
     "Exit status: 0; 1 failure; 64 usage; 70 a rank lost its peer; 124 the limit was hit;\n"
     "otherwise that of the first rank that ended with another (a guard's 78, say).";
 
-}  // namespace
-
-int main(int argc, char** argv) {
+int run(int argc, char** argv) {
   rdmaguard::job::Options options;
   CLI::App app{kAbout, "nccl-job"};
   app.add_option("--nccl", options.nccl, "libnccl.so.2 to use, as the wheels ship it (unstripped)")
@@ -55,11 +52,17 @@ int main(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : rdmaguard::job::kExitUsage;
   }
+  if (options.rank >= 0 || options.dryRun) return rdmaguard::job::runRank(options);
+  return rdmaguard::job::runRanks(options, argv);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
   try {
-    if (options.rank >= 0 || options.dryRun) return rdmaguard::job::runRank(options);
-    return rdmaguard::job::runRanks(options, argv);
+    return run(argc, argv);
   } catch (const std::exception& error) {
-    fmt::print(stderr, "nccl-job: {}\n", error.what());
+    std::fprintf(stderr, "nccl-job: %s\n", error.what());
     return rdmaguard::job::kExitFailure;
   }
 }
