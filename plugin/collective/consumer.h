@@ -24,6 +24,7 @@ struct Consumer {
   std::uint64_t untimed = 0;
   std::uint64_t incomplete = 0;
   std::uint64_t lastFinished = 0;                 ///< highest position handed over so far
+  std::uint64_t lastStarted = 0;                  ///< highest position that a child was seen of
   std::array<std::uint64_t, 16> answered{};       ///< launches that answer an API call, drained
   std::array<std::uint64_t, 16> answeredBytes{};  ///< per rank
   std::array<std::uint64_t, 16> running{};        ///< the same, not drained yet

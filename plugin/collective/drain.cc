@@ -145,8 +145,12 @@ Verdict judge(const Communicator& c, const Slot& slot, std::uint64_t w, std::uin
   }
   // Proxy operations start as soon as they are launched; without any there is no network in it.
   if (c.abiVersion <= 2) return still >= patience.quietNs ? Verdict::Finished : Verdict::Wait;
-  // Half a ring of launches lies behind it: no stream queues so many. Kernel events are off.
-  if (head - position > kSlots / 2) return Verdict::Finished;
+  // Half a ring of launches after it and none of them started: kernel events are off. With some
+  // started it may yet be waiting in another stream; it is given up just before it would be lost.
+  const std::uint64_t behind = head - position;
+  if (behind > (c.consumer->lastStarted > position ? kSlots / 8 * 7 : kSlots / 2)) {
+    return Verdict::Finished;
+  }
   return c.consumer->lastFinished > position && still >= patience.abandonNs ? Verdict::Finished
                                                                             : Verdict::Wait;
 }
@@ -188,6 +192,9 @@ std::uint64_t scan(Communicator& c, const Sink& sink, std::uint64_t nowNs, const
           break;
       }
       const Snapshot s = copy(slot, p);
+      if (s.startNs != Slot::kNoStart && word::state(w) != SlotState::Reserved) {
+        consumer.lastStarted = std::max(consumer.lastStarted, p);
+      }
       if (verdict != Verdict::Wait) {
         // If the word still is what it was, nobody wrote the slot while it was copied. If not, a
         // child came (look again next time) or a launch took the slot (and counted the loss).

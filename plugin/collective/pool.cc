@@ -118,6 +118,7 @@ Communicator* open(const CommunicatorInfo& info) noexcept {
   consumer->firstPosition = c->launch.head.load(std::memory_order_relaxed);
   consumer->tail = consumer->firstPosition;
   consumer->lastFinished = consumer->firstPosition;
+  consumer->lastStarted = consumer->firstPosition;
   c->consumer = consumer;
   c->launch.handleBase.store(
       handleBase(pool.prefix.load(std::memory_order_relaxed), c->index, c->generation),

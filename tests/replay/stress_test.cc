@@ -99,7 +99,7 @@ TEST(Stress, LaunchesProgressAndDrainsOfSeveralCommunicatorsDoNotDisturbEachOthe
     Communicator* communicator = rdmaguard::collective::open({5, 8, 0, nullptr});
     // Two launching threads: the application's, and CUDA's that replays a graph.
     Mailbox calls, replays;
-    std::uint64_t timed = 0, wrong = 0;
+    std::uint64_t written = 0, wrong = 0;
   };
   std::array<One, kCommunicators> all;
   std::vector<std::thread> threads;
@@ -111,7 +111,9 @@ TEST(Stress, LaunchesProgressAndDrainsOfSeveralCommunicatorsDoNotDisturbEachOthe
   }
   const auto sinkOf = [](One& one) {
     return [&one](const Finished& f) {
-      ++one.timed;
+      ++one.written;
+      // One whose proxy thread got no processor for most of a ring is given up as untimed.
+      if (f.untimed == rdmaguard::collective::Untimed::NoChildren) return;
       if (f.durationNs != 52 || f.bytes != 4000 || f.algorithm != "RING") ++one.wrong;
     };
   };
@@ -129,7 +131,7 @@ TEST(Stress, LaunchesProgressAndDrainsOfSeveralCommunicatorsDoNotDisturbEachOthe
     const Counters c = rdmaguard::collective::finish(*one.communicator, sinkOf(one));
     EXPECT_EQ(c.seen, 2U * kCollectives);
     replay::expectBalanced(c);
-    EXPECT_EQ(c.written, one.timed + c.apiOnly);
+    EXPECT_EQ(c.written, one.written + c.apiOnly);
     EXPECT_EQ(one.wrong, 0U);
     EXPECT_EQ(c.apiOnly, 0U);
     rdmaguard::collective::close(one.communicator);
