@@ -31,6 +31,31 @@ TEST(FullRing, DropsTheOldestAndCountsThem) {
   for (const auto& one : d.results()) EXPECT_EQ(one.finished.durationNs, 10U);
 }
 
+TEST(FullRing, LeavesTheNewOwnerOfASlotAloneWhenOldChildrenStop) {
+  Driver d(5, 4);
+  void* const old = d.coll(d.group(), "AllReduce", 1000, 2);
+  void* const first = d.channel(old, 0, 1);
+  void* const second = d.channel(old, 1, 1);
+  std::vector<void*> colls;
+  for (int i = 0; i < 4096; ++i) colls.push_back(d.coll(d.group(), "AllReduce", 1000, 2));
+  void* const owner = colls.back();  // of the same slot
+  void* const channel = d.channel(owner, 0, 100);
+  d.stopChannel(first, 9'000'000);
+  d.stopChannel(second, 9'000'000);
+  d.stopChannel(channel, 200);
+  d.drain(1);
+  const auto timed = [&d] {
+    return std::count_if(d.results().begin(), d.results().end(),
+                         [](const replay::Collected& c) { return c.finished.durationNs != 0; });
+  };
+  EXPECT_EQ(timed(), 0) << "one channel has not even started";
+  d.channel(owner, 1, 100, 250);
+  d.drain(2);
+  EXPECT_EQ(timed(), 1);
+  EXPECT_EQ(d.results().back().finished.index, 4096U);
+  EXPECT_EQ(d.results().back().finished.durationNs, 150U);
+}
+
 TEST(FullRing, HoldingOneStuckCollectiveGoesOnAroundIt) {
   Driver d(5, 4);
   void* const stuck = d.coll(d.group(), "AllReduce", 1000, 2);
