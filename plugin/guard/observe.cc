@@ -1,6 +1,9 @@
 // See observe.h.
 #include "plugin/guard/observe.h"
 
+#include <algorithm>
+#include <tuple>
+
 #include "verifier/engine/settings.h"
 
 namespace rdmaguard::guard {
@@ -84,6 +87,19 @@ Transport ibOrRoce(std::span<const engine::DeviceInUse> devices) {
   }
   if (infiniband && ethernet) return Transport::Mixed;
   return ethernet ? Transport::RoCE : Transport::IB;
+}
+
+bool same(const TransportSigns& a, const TransportSigns& b) {
+  const auto fields = [](const TransportSigns& s) {
+    return std::tie(s.located, s.whyNot, s.ibDevices, s.ibUsed, s.socketUsed, s.remotePeer, s.gdr,
+                    s.openVerbsDevices, s.ncclVersion);
+  };
+  const auto alike = [](const engine::DeviceInUse& x, const engine::DeviceInUse& y) {
+    return x.name == y.name && x.port == y.port && x.speedGbps == y.speedGbps &&
+           x.linkLayer == y.linkLayer && x.connected == y.connected;
+  };
+  return fields(a) == fields(b) &&
+         std::equal(a.devices.begin(), a.devices.end(), b.devices.begin(), b.devices.end(), alike);
 }
 
 engine::Selection observe(const CommunicatorFacts& comm, const TransportSigns& signs,

@@ -35,6 +35,9 @@ struct TransportSigns {
   int ncclVersion = 0;
 };
 
+/// True when nothing a verdict could stand on differs.
+bool same(const TransportSigns& a, const TransportSigns& b);
+
 /// Which transport carries `comm`, and how that is known: seen in use, else told by
 /// NCCL_NET, else by elimination (NCCL tries external plugins, then IB, then Socket, and
 /// takes the first with a device; src/plugin/net.cc).

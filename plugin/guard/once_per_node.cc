@@ -11,10 +11,12 @@
 #include <cstddef>
 #include <cstring>
 
+#include "plugin/report/descriptor.h"
+
 namespace rdmaguard::guard {
 
 bool firstOnNode(const std::string& topic) noexcept {
-  const int fd = ::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const int fd = report::aboveStandard(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   if (fd < 0) return true;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;

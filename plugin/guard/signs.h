@@ -17,6 +17,8 @@ struct TapState {
   int ncclVersion = 0;
   std::string versionText;  ///< "2.28.9"; empty when not known
   std::string reason;       ///< why there is no tap
+
+  bool operator==(const TapState&) const = default;
 };
 
 /// `openVerbsDevices` as openVerbsDevices(); the snapshot is empty where nothing is tapped.

@@ -22,6 +22,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kNodeFactsAge = 5s;      // ports and devices change; a job makes comms in bursts
 constexpr auto kSettleWithin = 2s;      // then the line is said with what is known
 constexpr auto kUnsettledLook = 1s;     // traffic alone is no news from the tap
+constexpr auto kGiveUpAfter = 600s;     // a communicator that never moves a byte stays unknown
 constexpr auto kFlushBeforeAbort = 1s;  // the process ends anyway; the reason must get out
 
 std::string joinedDevices(const std::vector<engine::DeviceInUse>& devices) {
@@ -71,7 +72,8 @@ void Watch::begin(collective::Communicator* communicator, const CommunicatorFact
     watched->facts = facts;
     watched->tap = tap;
     watched->begun = Clock::now();
-    judge(*watched, tap::snapshot());
+    Look look;
+    judge(*watched, look);
     watched_.push_back(std::move(watched));
     lastWords = act(*watched_.back());
   }
@@ -85,7 +87,8 @@ void Watch::end(collective::Communicator* communicator) {
   const auto it = std::find_if(watched_.begin(), watched_.end(),
                                [&](const auto& w) { return w->communicator == communicator; });
   if (it == watched_.end()) return;
-  judge(**it, tap::snapshot());
+  Look look;
+  judge(**it, look);
   announce(**it);
   watched_.erase(it);
 }
@@ -95,24 +98,40 @@ void Watch::look() {
   if (watched_.empty()) return;
   const auto now = Clock::now();
   const std::uint64_t changes = tap::changes();
-  const bool unsettled =
-      std::any_of(watched_.begin(), watched_.end(), [](const auto& w) { return !w->settled; });
+  const bool unsettled = std::any_of(watched_.begin(), watched_.end(), [&](const auto& w) {
+    return !w->announced || (!w->settled && now - w->begun < kGiveUpAfter);
+  });
   if (changes == seenChanges_ && !(unsettled && now - looked_ > kUnsettledLook)) return;
   seenChanges_ = changes;
   looked_ = now;
-  const tap::Snapshot snapshot = tap::snapshot();
+  Look look;
   for (const auto& watched : watched_) {
-    judge(*watched, snapshot);
+    if (watched->aborting) continue;
+    const bool news = judge(*watched, look);
+    if (!news) {
+      if (now - watched->begun > kSettleWithin) announce(*watched);
+      continue;
+    }
     if (auto lastWords = act(*watched))
       reporter_->abortProcess(*std::move(lastWords), policy_.exitCode, kFlushBeforeAbort);
     if (watched->settled || now - watched->begun > kSettleWithin) announce(*watched);
   }
 }
 
-void Watch::judge(Watched& w, const tap::Snapshot& snapshot) {
+const TransportSigns& Watch::signsOf(const TapState& tap, Look& look) {
+  for (const auto& [state, signs] : look.signs)
+    if (state == tap) return signs;
+  look.signs.emplace_back(
+      tap, readSigns(tap, look.snapshot, node_, tap.installed ? -1 : openVerbsDevices()));
+  return look.signs.back().second;
+}
+
+bool Watch::judge(Watched& w, Look& look) {
+  if (!w.signs) node(w.tap.ncclVersion);
+  const TransportSigns& signs = signsOf(w.tap, look);
+  if (w.signs && same(*w.signs, signs)) return false;
   const engine::NodeFacts& facts = node(w.tap.ncclVersion);
-  const TransportSigns signs =
-      readSigns(w.tap, snapshot, facts, w.tap.installed ? -1 : openVerbsDevices());
+  w.signs = signs;
   const engine::Selection seen = observe(w.facts, signs, facts);
   w.verdict = engine::judge(facts, seen, wanted_);
   w.devices.clear();
@@ -124,6 +143,7 @@ void Watch::judge(Watched& w, const tap::Snapshot& snapshot) {
                (w.verdict.gdr != Gdr::Unknown || w.verdict.engaged == engine::Engaged::No));
   reporter_->tag(w.communicator, {transportWord(w.verdict), std::string(name(w.verdict.gdr)),
                                   needsNoNetwork ? std::vector<std::string>{} : w.devices});
+  return true;
 }
 
 std::optional<std::string> Watch::act(Watched& w) {
@@ -147,25 +167,33 @@ std::optional<std::string> Watch::act(Watched& w) {
   }
   if (!acts) return std::nullopt;
   w.acted = true;
-  w.announced = true;
-  // Without an id, another job on this node could be taken for this one.
-  const bool speaks =
-      w.facts.id == 0 ||
-      firstOnNode(fmt::format("{:x}.{}.{}", w.facts.id, transportWord(w.verdict),
-                              w.verdict.missing.empty() ? "" : w.verdict.missing[0].ruleId));
-  std::string said =
-      speaks ? violationBlock(w.facts, w.verdict, w.tap.versionText, w.deviceText, policy_)
-             : violationLine(w.facts, w.verdict, policy_);
+  w.aborting = aborts;
+  std::string said = words(w);
   if (aborts) return said;
-  reporter_->warn(std::move(said));
+  if (!said.empty()) reporter_->warn(std::move(said));
   return std::nullopt;
+}
+
+// A job makes communicators by the hundred, and all of them share the cause.
+std::string Watch::words(const Watched& w) {
+  const std::string cause =
+      fmt::format("{}.{}", transportWord(w.verdict),
+                  w.verdict.missing.empty() ? w.verdict.violation : w.verdict.missing[0].ruleId);
+  if (std::find(said_.begin(), said_.end(), cause) != said_.end())
+    return w.aborting ? violationLine(w.facts, w.verdict, policy_) : "";
+  said_.push_back(cause);
+  // Without an id, another job on this node could be taken for this one.
+  const bool speaks = w.facts.id == 0 || firstOnNode(fmt::format("{:x}.{}", w.facts.id, cause));
+  return speaks ? violationBlock(w.facts, w.verdict, w.tap.versionText, w.deviceText, policy_)
+                : violationLine(w.facts, w.verdict, policy_);
 }
 
 void Watch::announce(Watched& w) {
   if (std::exchange(w.announced, true)) return;
   const bool good =
       w.verdict.engaged == engine::Engaged::Yes || w.verdict.engaged == engine::Engaged::NotNeeded;
-  if (w.facts.rank > 0 && good) return;  // rank 0 speaks for those that are as it is
+  // Rank 0 speaks for those that are as it is; a violation has had its words.
+  if (w.facts.rank > 0 && (good || w.acted)) return;
   std::string line = fmt::format(
       "comm {}{} transport={} devices={} gdr={}", report::commId(w.facts.id),
       w.facts.label.empty() ? "" : " \"" + w.facts.label + "\"", transportWord(w.verdict),

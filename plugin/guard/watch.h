@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plugin/collective/collective.h"
@@ -46,6 +47,7 @@ class Watch {
     collective::Communicator* communicator = nullptr;
     CommunicatorFacts facts;
     TapState tap;
+    std::optional<TransportSigns> signs;  // the verdict stands on these
     engine::Verdict verdict;
     std::vector<std::string> devices;
     std::string deviceText;  // for a person: names, speed, link layer
@@ -54,9 +56,18 @@ class Watch {
     bool settled = false;    // seen in use, with its GPUDirect RDMA status
     bool announced = false;  // its line was said, or is not this rank's to say
     bool acted = false;      // the violation was warned about
+    bool aborting = false;   // its last word is said: the process is about to end
   };
 
-  void judge(Watched& watched, const tap::Snapshot& snapshot);
+  /// What the process shows now, read at most once per tapped NCCL.
+  struct Look {
+    tap::Snapshot snapshot = tap::snapshot();
+    std::vector<std::pair<TapState, TransportSigns>> signs;
+  };
+  const TransportSigns& signsOf(const TapState& tap, Look& look);
+  /// False when nothing has changed since the last time.
+  bool judge(Watched& watched, Look& look);
+  std::string words(const Watched& watched);
   /// Records the verdict and warns. The text to abort with, when that is called for.
   std::optional<std::string> act(Watched& watched);
   void announce(Watched& watched);
@@ -70,6 +81,7 @@ class Watch {
   std::vector<std::unique_ptr<Watched>> watched_;
   engine::NodeFacts node_;
   std::chrono::steady_clock::time_point nodeRead_{};
+  std::vector<std::string> said_;  // violations this process has spoken of
   std::uint64_t seenChanges_ = 0;
   std::chrono::steady_clock::time_point looked_{};
 };

@@ -12,6 +12,7 @@
 #include <system_error>
 #include <utility>
 
+#include "plugin/report/descriptor.h"
 #include "plugin/report/quiet_signals.h"
 
 namespace rdmaguard::report {
@@ -19,7 +20,7 @@ namespace {
 constexpr std::size_t kBuffer = 64 * 1024;
 
 int openForAppend(const std::string& path) {
-  return ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  return aboveStandard(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
 }
 }  // namespace
 

@@ -12,6 +12,7 @@
 #include <exception>
 #include <mutex>
 
+#include "plugin/report/descriptor.h"
 #include "plugin/report/quiet_signals.h"
 
 namespace rdmaguard::report {
@@ -96,7 +97,8 @@ Log::Log(const std::string& pattern, const Speaker& who) {
   std::string complaint;
   if (!pattern.empty()) {
     const std::string path = expandPattern(pattern, who);
-    const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    const int file =
+        aboveStandard(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
     if (file >= 0) {
       logger_ = over(std::make_shared<DescriptorSink>(file), who);
     } else {
