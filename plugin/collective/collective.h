@@ -43,6 +43,14 @@ int ranks(const Communicator& communicator) noexcept;
 /// Tells the number of ranks once it is known (v1 to v3). Any thread.
 void setRanks(Communicator& communicator, int nRanks) noexcept;
 
+/// What v1 to v3 tell of a communicator with its first collective and not at init.
+struct Learned {
+  std::uint64_t commId = 0;  ///< commHash; 0 until then, and always from v4 on
+  int rank = -1;
+};
+/// Any thread.
+Learned learned(const Communicator& communicator) noexcept;
+
 /// Now on CLOCK_MONOTONIC, ns: the clock drain() reckons with.
 std::uint64_t now() noexcept;
 

@@ -116,6 +116,8 @@ struct Communicator {
   int abiVersion;
   int rank;
   std::atomic<int> ranks;
+  std::atomic<std::uint64_t> learnedId;  ///< v1 to v3: from the first Coll; 0 before
+  std::atomic<int> learnedRank;
   std::uint16_t generation;
   LiteralRanges literals;
   std::array<ApiTally, 16> apiTally;  ///< by Operation

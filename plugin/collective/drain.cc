@@ -182,7 +182,6 @@ std::uint64_t scan(Communicator& c, const Sink& sink, std::uint64_t nowNs, const
           settled = true;
           break;
         case SlotState::Writing:
-        case SlotState::Reserved:
           break;
         case SlotState::Done:
           verdict = Verdict::Finished;
@@ -192,13 +191,13 @@ std::uint64_t scan(Communicator& c, const Sink& sink, std::uint64_t nowNs, const
           break;
       }
       const Snapshot s = copy(slot, p);
-      if (s.startNs != Slot::kNoStart && word::state(w) != SlotState::Reserved) {
+      if (s.startNs != Slot::kNoStart && word::state(w) != SlotState::Writing) {
         consumer.lastStarted = std::max(consumer.lastStarted, p);
       }
       if (verdict != Verdict::Wait) {
         // If the word still is what it was, nobody wrote the slot while it was copied. If not, a
         // child came (look again next time) or a launch took the slot (and counted the loss).
-        if (slot.word.compare_exchange_strong(w, word::make(p & kPositionMask, SlotState::Free),
+        if (slot.word.compare_exchange_strong(w, word::with(w, SlotState::Free),
                                               std::memory_order_acq_rel,
                                               std::memory_order_acquire)) {
           settled = true;
@@ -214,7 +213,7 @@ std::uint64_t scan(Communicator& c, const Sink& sink, std::uint64_t nowNs, const
           }
         }
       }
-      if (!settled && word::state(w) != SlotState::Reserved &&
+      if (!settled && word::state(w) != SlotState::Writing &&
           (codes::flags(s.codes) & codes::kFromApi) != 0) {
         ++consumer.running[codes::apiOperation(s.codes) & 15];
         consumer.runningBytes[codes::apiOperation(s.codes) & 15] += s.bytes;
@@ -244,21 +243,13 @@ Counters finish(Communicator& communicator, const Sink& sink) {
   Consumer& consumer = *communicator.consumer;
   consumer.running = {};
   consumer.runningBytes = {};
-  // Groups that began and never ended hold nothing.
-  for (Slot& slot : communicator.ring) {
-    std::uint64_t w = slot.word.load(std::memory_order_acquire);
-    if (word::state(w) == SlotState::Reserved &&
-        slot.word.compare_exchange_strong(w, word::with(w, SlotState::Free),
-                                          std::memory_order_acq_rel)) {
-      communicator.unused.fetch_add(1, kRelaxed);
-    }
-  }
-  // A launch still on its way while its communicator is destroyed is started and not completed.
-  const std::uint64_t launched =
+  // Positions that are neither settled nor counted as lost were taken by groups in which nothing
+  // came before the communicator's end.
+  const std::uint64_t taken =
       communicator.launch.head.load(std::memory_order_acquire) - consumer.firstPosition;
   const std::uint64_t settled = communicator.unused.load(kRelaxed) + consumer.handed +
                                 consumer.incomplete + communicator.overrun.load(kRelaxed);
-  if (launched > settled) consumer.incomplete += launched - settled;
+  if (taken > settled) communicator.unused.fetch_add(taken - settled, kRelaxed);
   return counters(communicator);
 }
 

@@ -63,12 +63,13 @@ constexpr Handle childHandle(Handle task, std::uint8_t channel) {
   return (task ^ kFlip) | channel;
 }
 
-constexpr Handle groupHandle(Handle base, std::uint64_t position) {
-  return bareOfKind(base, Kind::Group) | (position & kPositionMask) << 8;
+/// `lost`: no slot could be reserved.
+constexpr Handle groupHandle(Handle base, std::uint64_t position, bool lost) {
+  return bareOfKind(base, Kind::Group) | (position & kPositionMask) << 8 | std::uint64_t{lost};
 }
-/// Whether `h` is a group of the communicator with this base.
+/// Whether `h` is a group of the communicator with this base that has a slot.
 constexpr bool isGroupOf(Handle h, Handle base) {
-  return h >> 43 == bareOfKind(base, Kind::Group) >> 43;
+  return h >> 43 == bareOfKind(base, Kind::Group) >> 43 && (h & 1) == 0;
 }
 
 /// What an API handle says about the call, for the launches that name it as their parent.

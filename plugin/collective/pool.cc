@@ -95,6 +95,8 @@ void reset(Communicator& c, const CommunicatorInfo& info) {
   c.abiVersion = info.abiVersion;
   c.rank = info.rank;
   c.ranks.store(info.nRanks, kRelaxed);
+  c.learnedId.store(0, kRelaxed);
+  c.learnedRank.store(-1, kRelaxed);
   c.generation = static_cast<std::uint16_t>(c.generation + 1);
   c.literals = literalsAround(info.inside);
   c.launch.lastMemo.store(0, kRelaxed);
@@ -147,6 +149,11 @@ int ranks(const Communicator& communicator) noexcept {
 
 void setRanks(Communicator& communicator, int nRanks) noexcept {
   communicator.ranks.store(nRanks, std::memory_order_relaxed);
+}
+
+Learned learned(const Communicator& communicator) noexcept {
+  const std::uint64_t id = communicator.learnedId.load(std::memory_order_acquire);
+  return {id, id != 0 ? communicator.learnedRank.load(std::memory_order_relaxed) : -1};
 }
 
 Strays strays() noexcept {

@@ -50,8 +50,8 @@ BatchPlace batchPlace(Communicator& communicator, Handle base, Handle group) {
   const std::uint64_t position = positionOf(group);
   Slot& slot = communicator.ring[position & (kSlots - 1)];
   const std::uint64_t w = slot.word.load(std::memory_order_acquire);
+  if (word::unpublished(w, position)) return {{position, &slot}, false, false, nullptr};
   if (word::position(w) != position) return {allocate(communicator), false, true, nullptr};
-  if (word::state(w) == SlotState::Reserved) return {{position, &slot}, false, false, nullptr};
   if ((codes::flags(slot.codes.load(kRelaxed)) & codes::kP2p) != 0) {
     return {{position, &slot}, true, false, nullptr};
   }
@@ -211,9 +211,7 @@ Slot* claim(Communicator& communicator, std::uint64_t position) noexcept {
                                          std::memory_order_acq_rel, std::memory_order_acquire)) {
       continue;
     }
-    if (word::state(w) == SlotState::Reserved) {
-      communicator.unused.fetch_add(1, kRelaxed);
-    } else if (word::state(w) != SlotState::Free) {
+    if (word::state(w) != SlotState::Free) {
       communicator.overrun.fetch_add(1, kRelaxed);
       if ((codes::flags(c) & codes::kFromApi) != 0) {
         communicator.overrunFromApi[codes::apiOperation(c) & 15].fetch_add(1, kRelaxed);
@@ -316,16 +314,18 @@ void stopTracked(Slot& slot, Handle child, bool hostTime) noexcept {
 }
 
 void endGroup(Communicator& communicator, Slot& slot, Handle group) noexcept {
+  if ((group & 1) != 0) return;  // it never had a slot
   const std::uint64_t position = positionOf(group);
   std::uint64_t w = slot.word.load(std::memory_order_acquire);
-  if (word::position(w) != position) return;
-  if (word::state(w) == SlotState::Reserved) {
+  if (word::unpublished(w, position)) {
+    // Nothing came. The position is given up, so that the tail can pass it.
     if (slot.word.compare_exchange_strong(w, word::make(position, SlotState::Free),
                                           std::memory_order_acq_rel)) {
       communicator.unused.fetch_add(1, kRelaxed);
     }
     return;
   }
+  if (word::position(w) != position) return;  // a launch a whole ring later took it
   if ((codes::flags(slot.codes.load(kRelaxed)) & codes::kP2p) != 0) {
     sealBatch(slot, position);
   } else if (const std::uint64_t link = slot.peers.load(kRelaxed); link != 0) {
@@ -372,8 +372,7 @@ Handle startSymmetric(Communicator& communicator, Handle group, Handle api, cons
   const std::uint64_t position = positionOf(group);
   Slot& leader = communicator.ring[position & (kSlots - 1)];
   const std::uint64_t w = leader.word.load(std::memory_order_acquire);
-  if (isGroupOf(group, base) && word::position(w) == position &&
-      word::state(w) != SlotState::Reserved &&
+  if (isGroupOf(group, base) && word::position(w) == position && !word::unpublished(w, position) &&
       (codes::flags(leader.codes.load(kRelaxed)) & codes::kSymmetric) != 0) {
     leader.codes.store(leader.codes.load(kRelaxed) | codes::kSharedPlan, kRelaxed);
     flags |= codes::kSharedPlan;

@@ -116,26 +116,23 @@ inline Allocation allocate(Communicator& communicator) {
   return {position & kPositionMask, slot};
 }
 
-/// Group: reserves the slot of its first collective, so that this needs no read-modify-write of its
-/// own. From NCCL 2.23 to 2.27 Coll and P2p come only when the handle is not null.
+/// Group: takes the position of its first collective, and nothing else: the collective's start then
+/// needs no read-modify-write. From NCCL 2.23 to 2.27 Coll and P2p come only when the handle is not
+/// null.
 inline Handle startGroup(Communicator& communicator) {
   const Handle base = communicator.launch.handleBase.load(std::memory_order_relaxed);
   if (base == 0) [[unlikely]]
     return 0;
   const Allocation to = allocate(communicator);
-  if (to.slot != nullptr) [[likely]] {
-    to.slot->peers.store(0, std::memory_order_relaxed);
-    to.slot->word.store(word::make(to.position, SlotState::Reserved), std::memory_order_release);
-  }
-  return groupHandle(base, to.position);
+  return groupHandle(base, to.position, to.slot == nullptr);
 }
 
-/// The slot its group reserved while that is free, else a fresh one.
+/// The slot of the group's position while nothing was put there, else a fresh one.
 inline Allocation slotFor(Communicator& communicator, Handle base, Handle group) {
   const std::uint64_t position = positionOf(group);
   Slot& slot = communicator.ring[position & (kSlots - 1)];
-  if (isGroupOf(group, base) && word::is(slot.word.load(std::memory_order_relaxed), position,
-                                         SlotState::Reserved)) [[likely]] {
+  if (isGroupOf(group, base) &&
+      word::unpublished(slot.word.load(std::memory_order_relaxed), position)) [[likely]] {
     return {position, &slot};
   }
   return allocate(communicator);
@@ -150,6 +147,7 @@ inline void publish(const Allocation& to, const Launch& launch, SlotState state)
   slot.bytes.store(launch.bytes, kRelaxed);
   slot.sequence.store(launch.sequence, kRelaxed);
   slot.codes.store(launch.codes, kRelaxed);
+  slot.peers.store(0, kRelaxed);
   slot.word.store(word::make(to.position, state) | word::kSealed | launch.children,
                   std::memory_order_release);
 }
@@ -196,8 +194,9 @@ inline void stopGroup(Handle group) {
   if (communicator == nullptr) [[unlikely]]
     return;
   Slot& slot = communicator->ring[positionOf(group) & (kSlots - 1)];
-  // The usual group: its slot was taken by a Coll, and no batch is linked to it.
-  if ((slot.word.load(std::memory_order_relaxed) & word::kSealed) != 0 &&
+  const std::uint64_t w = slot.word.load(std::memory_order_relaxed);
+  // The usual group: a Coll is in its slot, and no batch is linked to it.
+  if (word::position(w) == positionOf(group) && (w & word::kSealed) != 0 &&
       slot.peers.load(std::memory_order_relaxed) == 0) [[likely]] {
     return;
   }

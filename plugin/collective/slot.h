@@ -15,11 +15,10 @@
 namespace rdmaguard::collective {
 
 enum class SlotState : std::uint8_t {
-  Free,      ///< nobody's
-  Writing,   ///< claimed on the slow path, not published yet
-  Active,    ///< children may come
-  Done,      ///< finished, waiting for drain
-  Reserved,  ///< its group has begun, its collective has not
+  Free,     ///< nobody's
+  Writing,  ///< claimed on the slow path, not published yet
+  Active,   ///< children may come
+  Done,     ///< finished, waiting for drain
 };
 
 /// The word of a slot, taken apart.
@@ -54,6 +53,12 @@ constexpr std::uint64_t with(std::uint64_t w, SlotState state) {
 /// Position and state in one comparison.
 constexpr bool is(std::uint64_t w, std::uint64_t position, SlotState state) {
   return w >> 31 == (position << 3 | static_cast<std::uint8_t>(state));
+}
+/// Whether the owner of `position` has not published yet: an earlier owner's word is still there,
+/// or it was claimed for this one.
+constexpr bool unpublished(std::uint64_t w, std::uint64_t position) {
+  const std::uint64_t behind = (position - word::position(w)) & ((std::uint64_t{1} << 30) - 1);
+  return (behind != 0 && behind < std::uint64_t{1} << 29) || is(w, position, SlotState::Writing);
 }
 constexpr bool complete(std::uint64_t w) {
   return remaining(w) == 0 && (w & kSealed) != 0 && open(w) == 0;

@@ -37,6 +37,13 @@ inline void learnRanks(Communicator& c, std::uint64_t words, std::uint64_t bytes
   collective::setRanks(c, static_cast<int>(traffic / bytes));
 }
 
+/// v1 to v3: who the communicator is, which init did not tell.
+inline void learnIdentity(Communicator& c, std::uint64_t commHash, int rank) {
+  if (c.learnedId.load(std::memory_order_relaxed) != 0) return;
+  c.learnedRank.store(rank, std::memory_order_relaxed);
+  c.learnedId.store(commHash, std::memory_order_release);
+}
+
 /// A Coll of v5+ that startAnswer() does not know.
 template <int kVersion, class Descriptor>
 [[gnu::noinline]] Handle startOtherColl(Communicator& c, const Descriptor& event) {
@@ -70,6 +77,7 @@ template <int kVersion, class Descriptor>
     }
     return startOtherColl<kVersion>(c, event);
   } else {
+    if constexpr (kVersion <= 3) learnIdentity(c, d.commHash, event.rank);
     std::uint64_t words = 0;
     if constexpr (kVersion == 1) {
       const collective::TypeCode type = collective::typeFrom(static_cast<int>(d.datatype));
@@ -99,6 +107,7 @@ template <int kVersion, class Descriptor>
 Handle startP2p(Communicator& c, const Descriptor& event) {
   namespace memo = collective::memo;
   const auto& d = event.p2p;
+  if constexpr (kVersion <= 3) learnIdentity(c, d.commHash, event.rank);
   std::uint64_t words = 0;
   if constexpr (kVersion == 1) {
     words = memo::make(collective::operationFrom(static_cast<int>(d.func)),

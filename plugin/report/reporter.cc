@@ -187,6 +187,7 @@ void Reporter::pass() {
   }
   say(messages, entries);
   drained_ = 0;
+  for (const auto& entry : entries) learn(*entry);
   for (const auto& entry : live) drained_ += drain(*entry);
   for (const auto& entry : finishing) finish(*entry);
 
@@ -217,7 +218,10 @@ void Reporter::say(const std::vector<Message>& messages, const Entries& entries)
         break;
       case Message::Kind::Record:
         for (const auto& entry : entries)
-          if (entry->communicator == m.communicator) append(m.make(entry->records));
+          if (entry->communicator == m.communicator) {
+            append(m.make(entry->records));
+            entry->verdict = m.make;
+          }
         break;
       case Message::Kind::Abort:
         log_.warn(m.text);
@@ -232,6 +236,24 @@ void Reporter::say(const std::vector<Message>& messages, const Entries& entries)
 
 void Reporter::append(std::string_view line) {
   if (json_.active()) json_.append(line);
+}
+
+// Profiler v1 to v3 tell who a communicator is with its first collective: what was said of it
+// before that is said again under its name.
+void Reporter::learn(Entry& entry) {
+  if (entry.identity.id != 0) return;
+  const collective::Learned learned = collective::learned(*entry.communicator);
+  if (learned.commId == 0) return;
+  entry.identity.id = learned.commId;
+  entry.identity.rank = learned.rank;
+  NetworkTags tags;
+  {
+    const std::scoped_lock lock(mutex_);
+    tags = entry.tags;
+  }
+  entry.records = Records(entry.identity, options_.speaker);
+  entry.records.setTags(tags);
+  if (entry.verdict) append(entry.verdict(entry.records));
 }
 
 std::uint64_t Reporter::drain(Entry& entry) {

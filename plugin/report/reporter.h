@@ -74,10 +74,11 @@ class Reporter {
     collective::Communicator* communicator = nullptr;
     Identity identity;
     Records records;
-    NetworkTags tags;                        // guarded by mutex_
-    bool retagged = true;                    // guarded by mutex_
-    bool finishing = false;                  // guarded by mutex_
-    collective::Statistics total, interval;  // report thread only, as all below
+    std::function<std::string(const Records&)> verdict;  // report thread: the last one recorded
+    NetworkTags tags;                                    // guarded by mutex_
+    bool retagged = true;                                // guarded by mutex_
+    bool finishing = false;                              // guarded by mutex_
+    collective::Statistics total, interval;              // report thread only, as all below
 
     Entry(collective::Communicator* c, const Identity& who, const Speaker& speaker)
         : communicator(c), identity(who), records(who, speaker) {}
@@ -93,6 +94,7 @@ class Reporter {
 
   void loop() noexcept;
   void pass();
+  void learn(Entry& entry);
   std::uint64_t drain(Entry& entry);
   void finish(Entry& entry);
   void say(const std::vector<Message>& messages, const Entries& entries);

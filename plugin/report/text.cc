@@ -95,7 +95,7 @@ std::string portRate(std::int64_t megabits) {
 }
 
 std::string commId(std::uint64_t id) {
-  return fmt::format("{:#x}", id);
+  return id == 0 ? "unknown" : fmt::format("{:#x}", id);
 }
 
 std::string busbwPhrase(std::span<const BusbwRow> rows, std::size_t most) {

@@ -23,7 +23,7 @@ std::string traffic(std::uint64_t bytes);
 /// Megabits per second as a port's rate: "400 Gb/s", "2.5 Gb/s"; "speed unknown" for 0.
 std::string portRate(std::int64_t megabits);
 
-/// "0x1f00d" as NCCL writes commId and commHash.
+/// "0x1f00d" as NCCL writes commId and commHash; "unknown" for 0, which stands for that.
 std::string commId(std::uint64_t id);
 
 /// Bus bandwidth of one operation and size over some time.

@@ -17,6 +17,7 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "nccl_abi/profiler_v3.h"
 #include "nccl_abi/profiler_v5.h"
 
 namespace {
@@ -329,6 +330,42 @@ TEST_F(Harm, MoreCommunicatorsThanItFollowsAreLeftAlone) {
   EXPECT_TRUE(ended.wentOn()) << ended.status;
   EXPECT_NE(ended.said.find("is not recorded"), std::string::npos);
   EXPECT_LE(count(ended.said, "THIS JOB RUNS"), 1U) << "one block is enough";
+}
+
+TEST_F(Harm, AnInterfaceThatNamesACommunicatorLateStillGetsItsRecordsUnderItsName) {
+  useDirectory();
+  const Ended ended = job([] {
+    namespace v3 = nccl_abi::profiler_v3;
+    void* library = ::dlopen(RDMAGUARD_PLUGIN, RTLD_NOW | RTLD_LOCAL);
+    const auto* profiler = static_cast<const v3::Profiler*>(::dlsym(library, "ncclProfiler_v3"));
+    void *context = nullptr, *group = nullptr, *coll = nullptr;
+    int mask = 0;
+    profiler->init(&context, &mask);
+    v3::EventDescriptor d{};
+    d.type = type::kGroup;
+    profiler->startEvent(context, &group, &d);
+    d = {};
+    d.type = type::kColl;
+    d.parentObj = group;
+    d.rank = 3;
+    d.coll = {nullptr, 0x77,          0, "AllReduce", nullptr, nullptr, 1024,
+              0,       "ncclFloat32", 1, 8,           "RING",  "SIMPLE"};
+    profiler->startEvent(context, &coll, &d);
+    profiler->stopEvent(coll);
+    profiler->stopEvent(group);
+    profiler->finalize(context);
+  });
+  EXPECT_TRUE(ended.wentOn()) << ended.status << ended.said;
+  std::ifstream in(fs::directory_iterator(folder_ / "json")->path());
+  std::string verdicts;
+  for (std::string line; std::getline(in, line);) {
+    const auto record = nlohmann::json::parse(line);
+    if (record.contains("verdict")) verdicts += record["header"]["id"].get<std::string>() + " ";
+    if (!record.contains("completeness")) continue;
+    EXPECT_EQ(record["header"]["id"], "0x77");
+    EXPECT_EQ(record["header"]["rank"], 3);
+  }
+  EXPECT_EQ(verdicts, "unknown 0x77 ");
 }
 
 TEST_F(Harm, ABadValueIsOneLineAndTheDefaultHolds) {

@@ -124,7 +124,11 @@ RunSummary readRun(const std::string& directory, std::uint64_t sinceMicroseconds
     }
     if (any && path.extension() == ".jsonl") ++run.processes;
   }
+  // NCCL 2.23 to 2.26 name a communicator with its first collective; what was recorded before
+  // that is recorded again under its name.
+  if (run.communicators.size() > 1) run.communicators.erase("unknown");
   for (const auto& [key, last] : lastVerdicts) {
+    if (!run.communicators.contains(last["id"].get<std::string>())) continue;
     CommunicatorSummary& comm = run.communicators[last["id"].get<std::string>()];
     ++comm.ranksHere;
     takeVerdict(run, comm, last["verdict"]);
