@@ -10,8 +10,7 @@
 
 namespace bench {
 
-/// Collectives in one timed stretch: their descriptors fit the first-level cache, as those on
-/// NCCL's stack do.
+/// Collectives in one timed stretch.
 inline constexpr int kBatch = 32;
 
 /// Ticks of the processor's clock, and what one lasts.

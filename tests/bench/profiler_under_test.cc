@@ -9,8 +9,6 @@
 namespace bench {
 namespace {
 
-namespace event_type = nccl_abi::event_type;
-
 void quietLogger(nccl_abi::LogLevel, unsigned long, const char*, int, const char*, ...) {}
 
 [[noreturn]] void fail(const std::string& path, const char* why) {
@@ -37,25 +35,6 @@ ProfilerUnderTest::ProfilerUnderTest(const std::string& path) {
 
 ProfilerUnderTest::~ProfilerUnderTest() {
   if (context_ != nullptr) calls_.finalize(context_);
-}
-
-Collective::Collective() {
-  groupApiEvent_.type = event_type::kGroupApi;
-  groupApiEvent_.groupApi.groupDepth = 1;
-  collApiEvent_.type = event_type::kCollApi;
-  collApiEvent_.collApi.func = "AllReduce";
-  collApiEvent_.collApi.count = 1 << 20;
-  collApiEvent_.collApi.datatype = "ncclFloat32";
-  groupEvent_.type = event_type::kGroup;
-  collEvent_.type = event_type::kColl;
-  collEvent_.coll.func = "AllReduce";
-  collEvent_.coll.count = 1 << 20;
-  collEvent_.coll.datatype = "ncclFloat32";
-  collEvent_.coll.nChannels = kChannels;
-  collEvent_.coll.nWarps = 16;
-  collEvent_.coll.algo = "RING";
-  collEvent_.coll.proto = "SIMPLE";
-  channelEvent_.type = event_type::kKernelCh;
 }
 
 void Collective::launch(const ProfilerUnderTest& p) {

@@ -40,10 +40,10 @@ class ProfilerUnderTest {
 
 inline constexpr int kChannels = 16;
 
-/// The callbacks of one 16-channel all-reduce.
+/// The callbacks of one 16-channel all-reduce. Like NCCL it makes each descriptor on its stack just
+/// before the call and keeps only the handles.
 class Collective {
  public:
-  Collective();
   /// The launching thread's ten.
   void launch(const ProfilerUnderTest& profiler);
   /// The proxy thread's 48, in the order recorded from NCCL: all channels start, then each records
@@ -52,33 +52,58 @@ class Collective {
   void* handle() const { return coll_; }
 
   // One kind at a time, for the price of each.
-  void startGroupApi(const ProfilerUnderTest& p) { groupApi_ = p.start(groupApiEvent_); }
+  void startGroupApi(const ProfilerUnderTest& p) {
+    Descriptor event{};
+    event.type = nccl_abi::event_type::kGroupApi;
+    event.groupApi.groupDepth = 1;
+    groupApi_ = p.start(event);
+  }
   void recordGroupApi(const ProfilerUnderTest& p) {
     p.record(groupApi_, nccl_abi::EventState::GroupStartApiStop, nullptr);
   }
   void startCollApi(const ProfilerUnderTest& p) {
-    collApiEvent_.parentObj = groupApi_;
-    collApi_ = p.start(collApiEvent_);
+    Descriptor event{};
+    event.type = nccl_abi::event_type::kCollApi;
+    event.parentObj = groupApi_;
+    event.collApi.func = "AllReduce";
+    event.collApi.count = kCount;
+    event.collApi.datatype = "ncclFloat32";
+    collApi_ = p.start(event);
   }
   void stopCollApi(const ProfilerUnderTest& p) { p.stop(collApi_); }
   void endGroupApi(const ProfilerUnderTest& p) {
     p.record(groupApi_, nccl_abi::EventState::GroupEndApiStart, nullptr);
   }
-  void startGroup(const ProfilerUnderTest& p) { group_ = p.start(groupEvent_); }
+  void startGroup(const ProfilerUnderTest& p) {
+    Descriptor event{};
+    event.type = nccl_abi::event_type::kGroup;
+    group_ = p.start(event);
+  }
   void startColl(const ProfilerUnderTest& p) {
-    collEvent_.parentObj = collApi_;
-    collEvent_.coll.parentGroup = group_;
-    ++collEvent_.coll.seqNumber;
-    coll_ = p.start(collEvent_);
+    Descriptor event{};
+    event.type = nccl_abi::event_type::kColl;
+    event.parentObj = collApi_;
+    event.coll.parentGroup = group_;
+    event.coll.seqNumber = ++sequence_;
+    event.coll.func = "AllReduce";
+    event.coll.count = kCount;
+    event.coll.datatype = "ncclFloat32";
+    event.coll.nChannels = kChannels;
+    event.coll.nWarps = 16;
+    event.coll.algo = "RING";
+    event.coll.proto = "SIMPLE";
+    coll_ = p.start(event);
   }
   void stopColl(const ProfilerUnderTest& p) { p.stop(coll_); }
   void stopGroup(const ProfilerUnderTest& p) { p.stop(group_); }
   void stopGroupApi(const ProfilerUnderTest& p) { p.stop(groupApi_); }
   void startChannel(const ProfilerUnderTest& p, void* collective, int channel) {
-    channelEvent_.parentObj = collective;
-    channelEvent_.kernelCh.channelId = static_cast<std::uint8_t>(channel);
-    channelEvent_.kernelCh.pTimer = ++gpuNs_;
-    channels_[static_cast<std::size_t>(channel)] = p.start(channelEvent_);
+    Descriptor event{};
+    event.type = nccl_abi::event_type::kKernelCh;
+    event.parentObj = collective;
+    event.kernelCh.channelId = static_cast<std::uint8_t>(channel);
+    event.kernelCh.pTimer = ++gpuNs_;
+    channels_[static_cast<std::size_t>(channel)] = p.start(event);
   }
   void recordChannel(const ProfilerUnderTest& p, int channel) {
     StateArgs args{};
@@ -91,13 +116,14 @@ class Collective {
   }
 
  private:
-  Descriptor groupApiEvent_{}, collApiEvent_{}, groupEvent_{}, collEvent_{}, channelEvent_{};
+  static constexpr std::size_t kCount = 1 << 20;
   void* groupApi_ = nullptr;
   void* collApi_ = nullptr;
   void* group_ = nullptr;
   void* coll_ = nullptr;
-  std::array<void*, kChannels> channels_{};
+  std::uint64_t sequence_ = 0;
   std::uint64_t gpuNs_ = 1'700'000'000'000'000'000;
+  std::array<void*, kChannels> channels_{};
 };
 
 }  // namespace bench
