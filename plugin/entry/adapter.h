@@ -256,6 +256,22 @@ Result initUntold(void** context, int* mask) {
   return Result::Success;
 }
 
+/// init of v5 and later; v4 tells the same in another order.
+template <int kVersion>
+Result initTold(void** context, std::uint64_t commId, int* mask, const char* commName, int nNodes,
+                int nRanks, int rank, nccl_abi::Logger logger) {
+  const InitArgs args{kVersion,
+                      commId,
+                      commName,
+                      nNodes,
+                      nRanks,
+                      rank,
+                      reinterpret_cast<const void*>(logger),
+                      __builtin_return_address(0)};
+  *context = onInit(args, mask);
+  return Result::Success;
+}
+
 }  // namespace rdmaguard::entry
 
 /// Defines `ncclProfiler_vN`, the object NCCL looks up.

@@ -8,6 +8,8 @@
 #include <cctype>
 #include <tuple>
 
+#include "rdmaguard/wrap.h"
+
 namespace rdmaguard::report {
 namespace {
 
@@ -118,25 +120,8 @@ std::string numbered(std::span<const std::string> items, std::string_view indent
   constexpr std::size_t kWidth = 96;
   std::string out;
   for (std::size_t i = 0; i < items.size(); ++i) {
-    std::string head = items.size() > 1 ? fmt::format("{}. ", i + 1) : std::string();
-    const std::string hang(indent.size() + head.size(), ' ');
-    std::string line = std::string(indent) + head;
-    bool empty = true;
-    std::string_view rest = items[i];
-    while (!rest.empty()) {
-      const auto space = rest.find(' ');
-      const std::string_view word = rest.substr(0, space);
-      if (!empty && line.size() + 1 + word.size() > kWidth) {
-        out += line + '\n';
-        line = hang;
-        empty = true;
-      }
-      if (!empty) line += ' ';
-      line += word;
-      empty = false;
-      rest = space == std::string_view::npos ? std::string_view{} : rest.substr(space + 1);
-    }
-    out += line + '\n';
+    const std::string number = items.size() > 1 ? fmt::format("{}. ", i + 1) : std::string();
+    out += wrap(items[i], std::string(indent) + number, kWidth) + '\n';
   }
   return out;
 }

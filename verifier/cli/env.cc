@@ -7,35 +7,11 @@
 #include <string>
 
 #include "rdmaguard/params.h"
+#include "rdmaguard/wrap.h"
 #include "verifier/cli/command.h"
 
 namespace rdmaguard::cli {
 namespace {
-
-std::string wrapped(std::string_view text, std::string_view indent, std::size_t width) {
-  std::string out(indent);
-  std::size_t column = indent.size();
-  bool start = true;
-  while (!text.empty()) {
-    const auto space = text.find(' ');
-    const std::string_view word = text.substr(0, space);
-    if (!start && column + 1 + word.size() > width) {
-      out += '\n';
-      out += indent;
-      column = indent.size();
-      start = true;
-    }
-    if (!start) {
-      out += ' ';
-      ++column;
-    }
-    out += word;
-    column += word.size();
-    start = false;
-    text = space == std::string_view::npos ? std::string_view{} : text.substr(space + 1);
-  }
-  return out;
-}
 
 void printText() {
   fmt::print(
@@ -44,7 +20,7 @@ void printText() {
   for (const Param& p : kParams) {
     const char* set = std::getenv(std::string(p.name).c_str());
     fmt::print("\n{}={}\n", p.name, p.values);
-    fmt::print("{}\n", wrapped(p.help, "    ", 92));
+    fmt::print("{}\n", wrap(p.help, "    ", 92));
     fmt::print("    default: {}{}\n", p.fallback.empty() ? "unset" : p.fallback,
                set ? fmt::format("; here: {}", set) : "");
   }
