@@ -137,10 +137,9 @@ Sides perCollective(const ProfilerUnderTest& p) {
 }
 
 struct Paced::State {
-  State(const ProfilerUnderTest& p, std::size_t bytes)
-      : profiler(p), mine(bytes), theirs(bytes), due(Clock::now()) {}
+  explicit State(std::size_t bytes) : mine(bytes), theirs(bytes), due(Clock::now()) {}
 
-  const ProfilerUnderTest& profiler;
+  std::atomic<const ProfilerUnderTest*> profiler{nullptr};
   Collective collective;
   Pollution mine, theirs;
   Clock::time_point due;
@@ -162,7 +161,8 @@ struct Paced::State {
         theirs.walk();
       } else {
         void* const coll = handle.load(std::memory_order_relaxed);
-        proxyNs = timed(1, [&] { collective.progress(profiler, coll); });
+        const ProfilerUnderTest& p = *profiler.load(std::memory_order_relaxed);
+        proxyNs = timed(1, [&] { collective.progress(p, coll); });
       }
       answered.store(now, std::memory_order_release);
     }
@@ -178,8 +178,7 @@ struct Paced::State {
   }
 };
 
-Paced::Paced(const ProfilerUnderTest& profiler, std::size_t polluteBytes)
-    : state_(new State(profiler, polluteBytes)) {
+Paced::Paced(std::size_t polluteBytes) : state_(new State(polluteBytes)) {
   pinTo(0);
   state_->next();  // turn 1 is skipped: turns count from an even one
   state_->answered.store(1);
@@ -197,8 +196,9 @@ Paced::~Paced() {
   pthread_setaffinity_np(pthread_self(), sizeof all, &all);
 }
 
-Sides Paced::once() {
+Sides Paced::once(const ProfilerUnderTest& profiler) {
   State& s = *state_;
+  s.profiler.store(&profiler, std::memory_order_relaxed);
   s.next();  // even: both pollute
   s.mine.walk();
   s.await();
@@ -206,7 +206,7 @@ Sides Paced::once() {
   while (Clock::now() < s.due) {
   }
   Sides sides;
-  sides.launchNs = timed(1, [&] { s.collective.launch(s.profiler); });
+  sides.launchNs = timed(1, [&] { s.collective.launch(profiler); });
   s.handle.store(s.collective.handle(), std::memory_order_relaxed);
   s.next();  // odd: the proxy answers
   s.await();

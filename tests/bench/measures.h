@@ -37,11 +37,11 @@ Sides perCollective(const ProfilerUnderTest& profiler);
 /// walking through `polluteBytes` of memory of its own in between.
 class Paced {
  public:
-  Paced(const ProfilerUnderTest& profiler, std::size_t polluteBytes);
+  explicit Paced(std::size_t polluteBytes);
   ~Paced();
   Paced(const Paced&) = delete;
   Paced& operator=(const Paced&) = delete;
-  Sides once();
+  Sides once(const ProfilerUnderTest& profiler);
 
  private:
   struct State;

@@ -2,7 +2,8 @@
 // Replays the profiler callbacks of NCCL 2.28 to 2.30 through an empty plugin and through each
 // PATH, and prints what each costs over the empty one, with the allocations and lock operations
 // made on NCCL's threads. Warm figures are medians over batches of 32 collectives; paced ones are
-// medians over single collectives.
+// medians over single collectives. The empty plugin takes its turn beside every other, and "over
+// empty" is the median of the differences, so that a processor that changes its clock harms less.
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -23,7 +24,8 @@ using bench::ProfilerUnderTest;
 struct Subject {
   std::string label;
   std::unique_ptr<ProfilerUnderTest> profiler;
-  std::map<std::string, double> medians;
+  std::map<std::string, double> medians;    ///< ns, by row
+  std::map<std::string, double> overEmpty;  ///< ns, by row
   bench::Interposed counted;
 };
 
@@ -44,64 +46,85 @@ void count(Subject& subject) {
   subject.counted.locks += more.locks;
 }
 
-void callbackBench(benchmark::State& state, Subject& subject) {
+/// Samples of one row, own and over the empty plugin's of the same moment.
+struct Row {
+  std::vector<double> own, over;
+  void add(double mine, double empty) {
+    own.push_back(mine);
+    over.push_back(mine - empty);
+  }
+  void store(Subject& subject, const std::string& key) {
+    subject.medians[key] = median(own);
+    subject.overEmpty[key] = median(over);
+  }
+};
+
+void callbackBench(benchmark::State& state, Subject& subject, const Subject& empty) {
   warmUp(*subject.profiler);
-  bench::takeCounts();
-  std::vector<std::vector<double>> samples(bench::callbackKinds().size());
+  std::vector<Row> rows(bench::callbackKinds().size());
   for (auto _ : state) {
+    const std::vector<double> base = bench::perCallback(*empty.profiler);
+    bench::takeCounts();
     const std::vector<double> ns = bench::perCallback(*subject.profiler);
+    count(subject);
     double sum = 0;
     for (std::size_t i = 0; i < ns.size(); ++i) {
-      samples[i].push_back(ns[i]);
+      rows[i].add(ns[i], base[i]);
       sum += ns[i];
     }
     state.SetIterationTime(sum / double(ns.size()) * 1e-9);
   }
-  count(subject);
-  for (std::size_t i = 0; i < samples.size(); ++i) {
-    subject.medians[bench::callbackKinds()[i].name] = median(samples[i]);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    rows[i].store(subject, bench::callbackKinds()[i].name);
   }
 }
 
 template <class Once>
-void collectiveBench(benchmark::State& state, Subject& subject, const std::string& kind,
-                     Once once) {
+void collectiveBench(benchmark::State& state, Subject& subject, const Subject& empty,
+                     const std::string& kind, Once once) {
   warmUp(*subject.profiler);
-  bench::takeCounts();
-  std::vector<double> launch, proxy;
+  Row launch, proxy;
   for (auto _ : state) {
-    const bench::Sides sides = once();
-    launch.push_back(sides.launchNs);
-    proxy.push_back(sides.proxyNs);
+    const bench::Sides base = once(*empty.profiler);
+    bench::takeCounts();
+    const bench::Sides sides = once(*subject.profiler);
+    count(subject);
+    launch.add(sides.launchNs, base.launchNs);
+    proxy.add(sides.proxyNs, base.proxyNs);
     state.SetIterationTime((sides.launchNs + sides.proxyNs) * 1e-9);
   }
-  count(subject);
-  subject.medians[kind + " launch"] = median(launch);
-  subject.medians[kind + " proxy"] = median(proxy);
+  launch.store(subject, kind + " launch");
+  proxy.store(subject, kind + " proxy");
+}
+
+std::string pacedKind(std::size_t megabytes) {
+  return "paced " + std::to_string(megabytes) + " MB";
 }
 
 void registerAll(std::vector<Subject>& subjects, const std::vector<std::size_t>& pollution) {
+  const Subject& empty = subjects[0];
   for (Subject& subject : subjects) {
     const auto name = [&](const std::string& what) { return subject.label + "/" + what; };
     benchmark::RegisterBenchmark(name("callback").c_str(),
-                                 [&subject](benchmark::State& s) { callbackBench(s, subject); })
+                                 [&](benchmark::State& s) { callbackBench(s, subject, empty); })
         ->UseManualTime()
         ->Iterations(4000);
-    benchmark::RegisterBenchmark(name("collective").c_str(),
-                                 [&subject](benchmark::State& s) {
-                                   collectiveBench(s, subject, "warm", [&] {
-                                     return bench::perCollective(*subject.profiler);
-                                   });
-                                 })
+    benchmark::RegisterBenchmark(
+        name("collective").c_str(),
+        [&](benchmark::State& s) {
+          collectiveBench(s, subject, empty, "warm",
+                          [](const ProfilerUnderTest& p) { return bench::perCollective(p); });
+        })
         ->UseManualTime()
         ->Iterations(8000);
     for (const std::size_t megabytes : pollution) {
-      const std::string kind = "paced " + std::to_string(megabytes) + " MB";
+      const std::string kind = pacedKind(megabytes);
       benchmark::RegisterBenchmark(name(kind).c_str(),
-                                   [=, &subject](benchmark::State& s) {
-                                     bench::Paced paced(*subject.profiler, megabytes << 20);
-                                     collectiveBench(s, subject, kind,
-                                                     [&] { return paced.once(); });
+                                   [&subject, &empty, kind, megabytes](benchmark::State& s) {
+                                     bench::Paced paced(megabytes << 20);
+                                     collectiveBench(
+                                         s, subject, empty, kind,
+                                         [&](const ProfilerUnderTest& p) { return paced.once(p); });
                                    })
           ->UseManualTime()
           ->Iterations(megabytes > 8 ? 200 : 1500);
@@ -117,7 +140,7 @@ void printTable(const std::vector<Subject>& subjects, const std::vector<std::siz
   rows.emplace_back("warm launch", "collective, launching thread (10 callbacks)");
   rows.emplace_back("warm proxy", "collective, proxy thread (48 callbacks)");
   for (const std::size_t megabytes : pollution) {
-    const std::string kind = "paced " + std::to_string(megabytes) + " MB";
+    const std::string kind = pacedKind(megabytes);
     const std::string text = "one a ms, " + std::to_string(megabytes) + " MB walked between, ";
     rows.emplace_back(kind + " launch", text + "launching");
     rows.emplace_back(kind + " proxy", text + "proxy");
@@ -127,16 +150,15 @@ void printTable(const std::vector<Subject>& subjects, const std::vector<std::siz
     std::printf("%16s%12s", subjects[i].label.c_str(), "over empty");
   }
   std::printf("\n");
-  const auto value = [](const Subject& s, const std::string& key) {
-    const auto found = s.medians.find(key);
-    return found == s.medians.end() ? 0.0 : found->second;
+  const auto value = [](const std::map<std::string, double>& of, const std::string& key) {
+    const auto found = of.find(key);
+    return found == of.end() ? 0.0 : found->second;
   };
   for (const auto& [key, text] : rows) {
-    const double empty = value(subjects[0], key);
-    std::printf("%-46s%8.1f", text.c_str(), empty);
+    std::printf("%-46s%8.1f", text.c_str(), value(subjects[0].medians, key));
     for (std::size_t i = 1; i < subjects.size(); ++i) {
-      const double own = value(subjects[i], key);
-      std::printf("%16.1f%12.1f", own, own - empty);
+      std::printf("%16.1f%12.1f", value(subjects[i].medians, key),
+                  value(subjects[i].overEmpty, key));
     }
     std::printf("\n");
   }
@@ -172,11 +194,11 @@ int main(int argc, char** argv) {
   if (benchmark::ReportUnrecognizedArguments(count, rest.data())) return 1;
 
   std::vector<Subject> subjects;
-  subjects.push_back({"empty", std::make_unique<ProfilerUnderTest>(EMPTY_PROFILER), {}, {}});
+  subjects.push_back({"empty", std::make_unique<ProfilerUnderTest>(EMPTY_PROFILER), {}, {}, {}});
   for (const std::string& path : plugins) {
     auto profiler = std::make_unique<ProfilerUnderTest>(path);
     const std::string label = profiler->name();
-    subjects.push_back({label, std::move(profiler), {}, {}});
+    subjects.push_back({label, std::move(profiler), {}, {}, {}});
   }
   registerAll(subjects, pollution);
   benchmark::RunSpecifiedBenchmarks();
