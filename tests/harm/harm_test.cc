@@ -121,6 +121,9 @@ class Harm : public testing::Test {
       const int file = ::open(errors.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND, 0600);
       ::dup2(file, STDERR_FILENO);
       body();
+      // finalize waits for the report thread 100 ms at most; a machine busy with other tests
+      // may not run it in that time.
+      ::usleep(200'000);
       ::_exit(kGoesOn);
     }
     Ended ended;
