@@ -19,7 +19,7 @@ using namespace std::chrono_literals;
 // A ring of the collective recorder holds some 30 ms of the fastest small
 // collectives; with nothing going on there is no need to wake 200 times a second.
 constexpr auto kBusy = 5ms;
-constexpr auto kIdle = 50ms;
+constexpr auto kIdle = 20ms;
 
 // "; this process sent 1.2 GB, received 1.2 GB over NET/IB", or nothing.
 std::string trafficPhrase(const std::vector<DeviceTraffic>& devices) {
