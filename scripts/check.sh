@@ -182,12 +182,16 @@ step_tidy() {
 }
 
 step_bench() {
-  heading "bench: what a callback costs"
-  step_build
   local program
-  while IFS= read -r program; do
-    "$program"
-  done < <(find "$out/gcc/tests/bench" -maxdepth 1 -type f -executable)
+  step_build || {
+    fail build
+    return
+  }
+  heading "bench: what a callback and a tapped call cost"
+  for program in "profiler_bench --plugin=$out/gcc/lib/librdmaguard.so" tap_bench; do
+    # shellcheck disable=SC2086
+    if "$out"/gcc/bin/$program; then pass; else fail "${program%% *}"; fi
+  done
 }
 
 for step in "${steps[@]}"; do
