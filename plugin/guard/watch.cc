@@ -78,8 +78,7 @@ void Watch::begin(collective::Communicator* communicator, const CommunicatorFact
     lastWords = act(*watched_.back());
   }
   // Without the lock: the report thread looks before it writes.
-  if (lastWords)
-    reporter_->abortProcess(*std::move(lastWords), policy_.exitCode, kFlushBeforeAbort);
+  if (lastWords) reporter_->abortProcess(*lastWords, policy_.exitCode, kFlushBeforeAbort);
 }
 
 void Watch::end(collective::Communicator* communicator) {
@@ -113,7 +112,7 @@ void Watch::look() {
       continue;
     }
     if (auto lastWords = act(*watched))
-      reporter_->abortProcess(*std::move(lastWords), policy_.exitCode, kFlushBeforeAbort);
+      reporter_->abortProcess(*lastWords, policy_.exitCode, kFlushBeforeAbort);
     if (watched->settled || now - watched->begun > kSettleWithin) announce(*watched);
   }
 }

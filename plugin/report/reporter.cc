@@ -115,7 +115,8 @@ void Reporter::record(collective::Communicator* communicator,
   messages_.push_back({Message::Kind::Record, {}, communicator, std::move(make), 0});
 }
 
-void Reporter::abortProcess(std::string block, int exitCode, std::chrono::milliseconds limit) {
+void Reporter::abortProcess(const std::string& block, int exitCode,
+                            std::chrono::milliseconds limit) {
   {
     const std::scoped_lock lock(mutex_);
     messages_.push_back({Message::Kind::Abort, block, nullptr, {}, exitCode});

@@ -59,7 +59,7 @@ class Reporter {
   /// Writes `block` and all that was posted, drains what has finished, and ends the
   /// process with `exitCode`: on the report thread, or here when that one has not done
   /// it within `limit`. Called by the guard's look() it only posts, and returns.
-  void abortProcess(std::string block, int exitCode, std::chrono::milliseconds limit);
+  void abortProcess(const std::string& block, int exitCode, std::chrono::milliseconds limit);
 
   /// Ends a communicator: the thread drains it for the last time, writes its summary
   /// and closes it. Waits for that at most `limit`, since a full disk or a dead file
