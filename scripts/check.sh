@@ -16,6 +16,7 @@ log=$out/log
 mkdir -p "$log"
 jobs=$(nproc)
 releases=${RDMAGUARD_NCCL_RELEASES:-2.19.3 2.27.7 2.32.3}
+export RDMAGUARD_NCCL_RELEASES=$releases
 passed=0 failed=0 skipped=0 failures=() runner=()
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
