@@ -78,6 +78,7 @@ tested() {
   fi
   passed=$((passed + total - bad - left)) failed=$((failed + bad)) skipped=$((skipped + left))
   echo "   $name: $((total - bad - left)) passed, $bad failed, $left skipped"
+  ((left == 0)) || sed -n 's/^[[:space:]]*[0-9]* - \(.*\) (Skipped)$/      skipped: \1/p' "$log/$name.log"
   if ((bad)); then
     failures+=("$name: $bad of $total tests")
   elif ((rc)); then

@@ -34,6 +34,7 @@ libgtest-dev      | check  | /usr/include/gtest/gtest.h           | unit tests
 libgmock-dev      | check  | /usr/include/gmock/gmock.h           | unit tests
 libbenchmark-dev  | check  | /usr/include/benchmark/benchmark.h   | benchmarks
 binutils          | check  | cmd:readelf                          | checks the exported symbols
+gdb               | check  | cmd:gdb                              | reads layouts out of the real libnccl
 clang-14          | check  | cmd:clang++-14                       | second compiler
 clang-format-14   | check  | cmd:clang-format-14                  | format check
 clang-tidy-14     | check  | cmd:clang-tidy-14                    | static analysis
