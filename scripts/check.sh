@@ -10,6 +10,8 @@
 # The last line counts: "check: N passed, N failed, N skipped". Exit status: 0 nothing failed.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# Started by make, which would have its children share job slots they cannot see.
+unset MAKEFLAGS MFLAGS MAKELEVEL
 
 out=$PWD/build/check
 log=$out/log

@@ -3,6 +3,8 @@
 # No GPU and no RDMA hardware needed. What is there already is not fetched or built again.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
+# Started by make, which would have its children share job slots they cannot see.
+unset MAKEFLAGS MFLAGS MAKELEVEL
 
 release=${RDMAGUARD_DEMO_NCCL:-2.32.3}
 store=${RDMAGUARD_NCCL_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/rdmaguard/nccl}
@@ -16,4 +18,4 @@ make -f Makefile.nccl --no-print-directory build job
 echo "demo: 4/4 a guest with a software RDMA device"
 if tests/verbs/guest.sh --check 2>/dev/null; then tests/verbs/guest.sh --prepare; fi
 
-exec tests/nccl/demo.sh build "$store/$release/nvidia/nccl/lib/libnccl.so.2"
+exec tests/nccl/demo.sh "${BUILD:-build}" "$store/$release/nvidia/nccl/lib/libnccl.so.2"

@@ -49,8 +49,8 @@ run() {
   echo "    exit code $status"
 }
 
-# The same with fail-fast. Both nodes say why they stop; rank 0 is quoted, without what the
-# warning has shown already.
+# The same with fail-fast. One process of a node says why, which may be either here: its words are
+# quoted, without what the warning has shown already.
 stopped() {
   local variables=("$@" NCCL_RDMAGUARD_FAIL_FAST=1) begun=$EPOCHREALTIME seconds
   rm -f "$scratch"/guard-*.log
@@ -60,12 +60,18 @@ stopped() {
     status=${PIPESTATUS[0]}
   seconds=$(awk -v a="$begun" -v b="$EPOCHREALTIME" 'BEGIN {printf "%.1f", b - a}')
   awk '/^  [a-z]/ {keep = $1 == "cause" || $1 == "causes" || $1 == "fix" || $1 == "now"}
-       NR == 1 || keep' "$scratch/guard-0.log" 2>/dev/null | indented
+       NR == 1 || keep' "$(spokesman)" | indented
   echo "    exit code $status, $seconds s after the start"
 }
 
-rule_named() { # the first rule that rank 0's last block names as the cause
-  sed -n '/^  cause/,/^  fix/p' "$scratch/guard-0.log" 2>/dev/null | grep -o '([a-z]*-[a-z-]*)' |
+spokesman() { # the log of the rank that printed the block
+  local log
+  log=$(grep -ls '^  cause' "$scratch"/guard-*.log | head -n 1) || :
+  echo "${log:-/dev/null}"
+}
+
+rule_named() { # the first rule that the block names as the cause
+  sed -n '/^  cause/,/^  fix/p' "$(spokesman)" | grep -o '([a-z]*-[a-z-]*)' |
     head -n 1 | tr -d '()'
 }
 
