@@ -144,7 +144,7 @@ class Checks:
             for rank in run.job:
                 verdict = run.last(rank["rank"], "verdict")
                 assert verdict["rdma_engaged"] == "yes", verdict
-                assert verdict["transport"] == "RoCE" and verdict["gdr"] == "none", verdict
+                assert verdict["transport"] == "RoCE" and verdict["gdr"] == "disabled", verdict
                 assert verdict["action"] == "none" and not verdict["missing_conditions"], verdict
                 collective = run.last(rank["rank"], "coll_perf")
                 assert collective["transport"] == "RoCE", collective

@@ -35,8 +35,8 @@ void takeVerdict(RunSummary& run, CommunicatorSummary& comm, const Json& verdict
   if (violated || comm.ranksViolated == 0) {
     comm.verdict = verdict;
     comm.transport = text(verdict, "transport");
-    if (comm.transport == "external") comm.transport = text(verdict, "external_name");
-    comm.gdr = text(verdict, "gdr");
+    comm.gdr = text(verdict, "gdr_mechanism");
+    if (comm.gdr.empty()) comm.gdr = text(verdict, "gdr");
     comm.devices = text(verdict, "devices");
   }
   if (violated) ++comm.ranksViolated;

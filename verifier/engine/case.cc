@@ -34,7 +34,7 @@ unsigned obstaclesOf(const Case& c, const RdmaDevice& d, const RdmaPort* port) {
 
 }  // namespace
 
-Case::Case(const NodeFacts& n, const Selection& s) : node(n), seen(s) {
+Case::Case(const NodeFacts& n, const Selection& s, const JobFacts* j) : node(n), seen(s), job(j) {
   hcaSetting = setting("NCCL_IB_HCA");
   if (hcaSetting) hcaFilter = parseNameFilter(hcaSetting->value, kMaxHcaEntries, seen.ncclVersion);
   for (const RdmaDevice& d : node.devices) {

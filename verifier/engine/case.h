@@ -10,6 +10,7 @@
 
 #include "verifier/engine/facts.h"
 #include "verifier/engine/hca_filter.h"
+#include "verifier/engine/job_facts.h"
 #include "verifier/engine/selection.h"
 #include "verifier/engine/verdict.h"
 
@@ -46,11 +47,12 @@ struct PortView {
 struct Case {
   const NodeFacts& node;
   const Selection& seen;
+  const JobFacts* job = nullptr;  ///< the whole input, for rules of Scope::Job; else null
   std::vector<PortView> ports;
   const Setting* hcaSetting = nullptr;
   NameFilter hcaFilter;  ///< of hcaSetting; takes everything when that is unset
 
-  Case(const NodeFacts& n, const Selection& s);
+  Case(const NodeFacts& n, const Selection& s, const JobFacts* j = nullptr);
 
   const Setting* setting(std::string_view name) const;
 

@@ -7,12 +7,10 @@
 #include "verifier/engine/text.h"
 
 namespace rdmaguard::engine {
-namespace {
-
-std::vector<Finding> findings(const Case& c, FindingKind kind) {
+std::vector<Finding> findings(const Case& c, FindingKind kind, Scope scope) {
   std::vector<Finding> out;
   for (const Rule& rule : rules()) {
-    if (rule.kind != kind) continue;
+    if (rule.kind != kind || rule.scope != scope) continue;
     if (auto f = rule.applies(c)) {
       f->ruleId = rule.id;
       f->kind = rule.kind;
@@ -22,6 +20,8 @@ std::vector<Finding> findings(const Case& c, FindingKind kind) {
   }
   return out;
 }
+
+namespace {
 
 // Said when NCCL is off RDMA and no rule explains it: what was looked at, and what to run.
 Finding unknownCause(const Case& c) {
@@ -221,6 +221,8 @@ Verdict judge(const NodeFacts& node, const Selection& seen, const Requirement& w
     v.transport = v.engaged == Engaged::NotNeeded ? Transport::None : seen.transport;
     v.externalName = seen.externalName;
     v.gdr = seen.gdr;
+    const bool carriesNothing = v.engaged == Engaged::NotNeeded || v.engaged == Engaged::No;
+    v.gdrState = carriesNothing ? GdrState::NotApplicable : stateOf(seen.gdr);
     if (v.engaged != Engaged::NotNeeded) {
       v.degraded = findings(c, FindingKind::DegradedSignal);
       v.notes = findings(c, FindingKind::Note);

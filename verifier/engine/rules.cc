@@ -2,8 +2,14 @@
 #include "verifier/engine/rules.h"
 
 #include <array>
+#include <cstddef>
 
 #include "verifier/engine/rule_functions.h"
+#include "verifier/engine/rules_env.h"
+#include "verifier/engine/rules_listing.h"
+#include "verifier/engine/rules_log.h"
+#include "verifier/engine/rules_run.h"
+#include "verifier/engine/rules_spec.h"
 
 namespace rdmaguard::engine {
 namespace {
@@ -12,9 +18,10 @@ constexpr auto kMissing = FindingKind::MissingCondition;
 constexpr auto kDegraded = FindingKind::DegradedSignal;
 constexpr auto kNote = FindingKind::Note;
 
-// In the order in which NCCL meets the conditions, so that the first that holds is the one to
-// fix first: what it was told, then library, device, node, driver, port, list, plugin.
-constexpr std::array kRules{
+// What one node and one selection show. In the order in which NCCL meets the conditions, so that
+// the first that holds is the one to fix first: what it was told, then library, device, node,
+// driver, port, list, plugin.
+constexpr std::array kNodeRules{
     Rule{"net-forced-socket", "NCCL_NET names the Socket transport", kMissing,
          "Unset NCCL_NET, or set NCCL_NET=IB.", "", "NCCL src/init.cc, src/plugin/net.cc",
          netForcedSocket},
@@ -112,6 +119,21 @@ constexpr std::array kRules{
     Rule{"ib-disable-not-a-number", "NCCL_IB_DISABLE holds a word, which is 0", kNote,
          "Write 1 or 0.", "", "NCCL src/misc/param.cc", ibDisableNotANumber},
 };
+
+// A spec's conditions come before NCCL's: without the device there is nothing to choose.
+template <std::size_t... N>
+constexpr auto joined(const std::array<Rule, N>&... tables) {
+  std::array<Rule, (N + ...)> all{};
+  std::size_t at = 0;
+  const auto append = [&](const auto& table) {
+    for (const Rule& rule : table) all[at++] = rule;
+  };
+  (append(tables), ...);
+  return all;
+}
+
+constexpr auto kRules =
+    joined(kSpecRules, kNodeRules, kLogRules, kEnvRules, kListingRules, kRunRules);
 
 }  // namespace
 

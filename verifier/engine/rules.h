@@ -4,6 +4,7 @@
 // steady-state threads.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -17,6 +18,12 @@ namespace rdmaguard::engine {
 
 struct Case;  // facts, selection and what follows from them (case.h)
 
+/// What a rule looks at.
+enum class Scope : std::uint8_t {
+  Process,  ///< one node and one selection: live, preflight, and each process of a log
+  Job,      ///< the whole of an input (Case::job): specs, listings, ranks beside each other
+};
+
 /// One row of the table.
 struct Rule {
   std::string_view id;
@@ -26,10 +33,15 @@ struct Rule {
   std::string_view alias;   ///< another id the same condition is reported under; empty if none
   std::string_view source;  ///< where the rule comes from: an NCCL source file and release, ...
   std::optional<Finding> (*applies)(const Case&);
+  Scope scope = Scope::Process;
 };
 
 /// The whole table. Missing conditions stand in the order in which NCCL meets them.
 std::span<const Rule> rules() noexcept;
+
+/// The findings of one kind and scope that hold, in the table's order, each with its row's id,
+/// kind and (where it has none of its own) fix.
+std::vector<Finding> findings(const Case& c, FindingKind kind, Scope scope = Scope::Process);
 
 /// Every condition that alone keeps this communicator off RDMA, the one to fix first in
 /// front. When none is found: one finding "unknown-cause" that says what was checked and

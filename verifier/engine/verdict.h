@@ -80,6 +80,45 @@ constexpr std::string_view name(Engaged e) {
   return "unknown";
 }
 
+/// Whether GPU memory reaches the HCA directly. How it does so is Gdr.
+enum class GdrState : std::uint8_t {
+  Unknown,
+  Enabled,
+  Disabled,
+  Partial,        ///< some connections or directions only
+  NotApplicable,  ///< no RDMA carries data
+};
+
+constexpr std::string_view name(GdrState s) {
+  switch (s) {
+    case GdrState::Unknown:
+      return "unknown";
+    case GdrState::Enabled:
+      return "enabled";
+    case GdrState::Disabled:
+      return "disabled";
+    case GdrState::Partial:
+      return "partial";
+    case GdrState::NotApplicable:
+      return "n/a";
+  }
+  return "unknown";
+}
+
+/// The state that a mechanism stands for.
+constexpr GdrState stateOf(Gdr mechanism) {
+  switch (mechanism) {
+    case Gdr::Unknown:
+      return GdrState::Unknown;
+    case Gdr::None:
+      return GdrState::Disabled;
+    case Gdr::Peermem:
+    case Gdr::DmaBuf:
+      return GdrState::Enabled;
+  }
+  return GdrState::Unknown;
+}
+
 /// Whether a requirement is met. Violated only when it is known not to be.
 enum class Met : std::uint8_t { Unknown, Yes, Violated };
 
@@ -88,7 +127,8 @@ struct Verdict {
   Engaged engaged = Engaged::Unknown;
   Transport transport = Transport::Unknown;
   std::string externalName;  ///< for Transport::External
-  Gdr gdr = Gdr::Unknown;
+  GdrState gdrState = GdrState::Unknown;
+  Gdr gdr = Gdr::Unknown;  ///< the mechanism, where it is known
   Met requirement = Met::Unknown;
   std::string violation;         ///< a sentence, when the requirement is violated
   std::vector<Finding> missing;  ///< the first is what to fix first

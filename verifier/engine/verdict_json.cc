@@ -42,9 +42,13 @@ nlohmann::ordered_json toJson(const Finding& finding) {
 }
 
 nlohmann::ordered_json toJson(const Verdict& verdict) {
-  Json out{{"rdma_engaged", name(verdict.engaged)}, {"transport", name(verdict.transport)}};
-  if (verdict.transport == Transport::External) out["external_name"] = verdict.externalName;
-  out["gdr"] = name(verdict.gdr);
+  const bool external = verdict.transport == Transport::External && !verdict.externalName.empty();
+  Json out{{"rdma_engaged", name(verdict.engaged)},
+           {"transport", external ? verdict.externalName : std::string(name(verdict.transport))}};
+  if (external) out["external_name"] = verdict.externalName;
+  out["gdr"] = name(verdict.gdrState);
+  if (verdict.gdr == Gdr::Peermem || verdict.gdr == Gdr::DmaBuf)
+    out["gdr_mechanism"] = name(verdict.gdr);
   out["requirement_met"] = word(verdict.requirement);
   if (verdict.requirement == Met::Violated) out["violation"] = verdict.violation;
   out["missing_conditions"] = findingsJson(verdict.missing);

@@ -12,10 +12,11 @@ namespace rdmaguard::engine {
 /// {"id", "what", "fix", "certainty", "evidence": [{"fact", "source", "certainty"}]}
 nlohmann::ordered_json toJson(const Finding& finding);
 
-/// {"rdma_engaged": yes|no|partial|unknown|not_needed, "transport", "external_name" (for
-/// an external plugin), "gdr", "requirement_met": yes|violated|unknown, "violation" (when
-/// violated), "missing_conditions": [], "degraded_signals": [], "notes": [], "fix": []
-/// (sentences in order), "evidence": []}
+/// {"rdma_engaged": yes|no|partial|unknown|not_needed, "transport" (an external plugin's own
+/// name for one, then "external_name" too), "gdr": enabled|disabled|partial|unknown|n/a,
+/// "gdr_mechanism": peermem|dmabuf (where known), "requirement_met": yes|violated|unknown,
+/// "violation" (when violated), "missing_conditions": [], "degraded_signals": [], "notes": [],
+/// "fix": [] (sentences in order), "evidence": []}
 nlohmann::ordered_json toJson(const Verdict& verdict);
 
 /// One line of text; bytes that are no UTF-8 become U+FFFD instead of an error.
