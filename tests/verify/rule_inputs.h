@@ -1,0 +1,23 @@
+// What a user might paste for each rule that judges a whole input: one text that makes the rule
+// hold and one that differs in little and must not. For rule_inputs_test.cc. The rules of one
+// process have their cases in tests/engine/rule_cases.cc.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace rdmaguard::verify {
+
+struct RuleInput {
+  std::string_view id;  ///< of the row in rules()
+  std::string_view fires;
+  std::string_view nearMiss;
+};
+
+// One file a topic: rule_inputs_<topic>.cc.
+std::vector<RuleInput> logRuleInputs();
+std::vector<RuleInput> specRuleInputs();
+std::vector<RuleInput> listingRuleInputs();
+std::vector<RuleInput> runRuleInputs();
+
+}  // namespace rdmaguard::verify
