@@ -124,9 +124,14 @@ def grep_name_and_number(name):
 
 def coloured(name):
     del name
-    return lambda line, i: re.sub(
-        rb"(NCCL (?:INFO|WARN))", rb"\x1b[1;32m\1\x1b[0m", b"\x1b[36m" + line.rstrip(b"\r\n")
-    ) + b"\x1b[0m" + line[len(line.rstrip(b"\r\n")):]
+
+    def colour(line, i):
+        del i
+        text = line.rstrip(b"\r\n")
+        green = re.sub(rb"NCCL (?:INFO|WARN)", lambda m: b"\x1b[1;32m" + m[0] + b"\x1b[0m", text)
+        return b"\x1b[36m" + green + b"\x1b[0m" + line[len(text):]
+
+    return colour
 
 
 # --- specs -------------------------------------------------------------------------------
