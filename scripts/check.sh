@@ -2,7 +2,7 @@
 # Builds everything and runs every check and test: what `make -f Makefile.nccl check` and the
 # continuous-integration job do.   scripts/check.sh [STEP...]   runs the named steps alone.
 #
-# Steps: setup nccl style build test install clang sanitize tidy bench
+# Steps: setup nccl style build test install clang sanitize fuzz tidy bench
 # (all but bench by default). Build output goes to build/check, each step's log to build/check/log.
 # A second run builds only what changed.
 #   RDMAGUARD_CHECK_SKIP="tidy sanitize"   leaves steps out, for a quick look
@@ -23,7 +23,7 @@ passed=0 failed=0 skipped=0 failures=() runner=()
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 
 steps=("$@")
-((${#steps[@]})) || steps=(setup nccl style build test install clang sanitize tidy)
+((${#steps[@]})) || steps=(setup nccl style build test install clang sanitize fuzz tidy)
 
 launcher=()
 if command -v ccache >/dev/null; then
@@ -179,6 +179,15 @@ sanitize() {
   done
 }
 
+step_fuzz() {
+  heading "fuzz: five seconds a reader"
+  local target
+  for target in tests/fuzz/*_fuzz.cc; do
+    target=$(basename "$target" _fuzz.cc)
+    checked "fuzz-$target" env "BUILD=$out/fuzz" tests/fuzz/run.sh 5 "$target"
+  done
+}
+
 step_tidy() {
   heading "tidy: clang-tidy"
   [[ -e $out/gcc/compile_commands.json ]] || quietly configure configure "$out/gcc"
@@ -212,7 +221,7 @@ for step in "${steps[@]}"; do
         break
       fi
       ;;
-    nccl | style | test | install | clang | sanitize | tidy | bench) "step_$step" ;;
+    nccl | style | test | install | clang | sanitize | fuzz | tidy | bench) "step_$step" ;;
     *)
       echo "check: no such step: $step" >&2
       exit 64
