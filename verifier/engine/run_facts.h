@@ -17,16 +17,26 @@ enum class Phase : std::uint8_t {
   Other,  ///< says nothing of the network: watchdog, Xid, exit of a process
 };
 
-/// An error or event, one for each distinct (id, host, rank, detail); repeats are counted.
+/// An error or event, one for each distinct (id, host, rank, device, detail); repeats are counted.
 struct Event {
   std::string id;  ///< "vendor-err-129", "watchdog-timeout", "link-down", "storage-stalled"
   Phase phase = Phase::Other;
+  bool failure = true;  ///< false: none by itself (a link that came up, a probe that was refused)
   std::string host;     ///< empty = not said
+  long pid = 0;         ///< 0 = not said
   int rank = -1;        ///< -1 = not said
   std::string device;   ///< "mlx5_0", "net4", "0000:19:00.0"; empty = not said
-  std::string detail;   ///< the part that tells it apart: errno text, operation, peer
-  std::string time;     ///< as written; empty = none
-  double seconds = -1;  ///< `time` on a common scale where that can be told; -1 = not
+  /// The network the failing call belongs to: "IB" for verbs calls and "NET/IB" lines, else the X
+  /// of "NET/X". Empty: none by itself (bootstrap, PyTorch, kernel), so that the event alone does
+  /// not show which network was taken.
+  std::string network;
+  bool gid = false;      ///< the line prints GIDs, as NCCL does for connections between RoCE ports
+  std::string location;  ///< where the speaker's source says it: "transport/net_ib.cc:101"
+  std::string detail;    ///< the part that tells it apart: errno text, operation, peer
+  std::string time;      ///< as written; empty = none
+  /// `time` on a common scale where that can be told, in seconds; -1 = not. Stamps with a date
+  /// count from 1970 (as if UTC), stamps without one from midnight (below 86,400).
+  double seconds = -1;
   Place at;
   std::uint64_t count = 1;
 };
@@ -45,18 +55,27 @@ struct BusbwRow {
 
 /// One table.
 struct PerfTable {
-  std::string op;                  ///< as BusbwRow::op
-  std::string ncclVersion;         ///< as the table says, else empty
-  int nRanks = 0;                  ///< of the device list, 0 = none listed
+  std::string tool;             ///< "nccl-tests", "rccl-tests"; empty = another tool's figures
+  std::string op;               ///< as BusbwRow::op
+  bool opInferred = false;      ///< `op` follows from the columns: the input does not name it
+  std::string ncclVersion;      ///< "2.29.3", as the table says, else empty
+  int nRanks = 0;               ///< the highest rank of the device list + 1, 0 = none listed
+  bool allListed = false;       ///< every rank up to the highest stands in the device list, once
+  bool everyRankAlone = false;  ///< rank 0 stands there more than once: no communicator in common
   std::vector<std::string> hosts;  ///< distinct, of the device list
-  std::vector<BusbwRow> rows;      ///< bounded: see perf reader; averages last
+  std::vector<BusbwRow> rows;      ///< at most kMaxPerfRows; averages last
+  std::uint64_t rowsSeen = 0;      ///< without averages
+  long outOfBounds = -1;           ///< "Out of bounds values", -1 = not said
   bool failed = false;             ///< the run ended in an error
   Place at;
 };
 
+inline constexpr std::size_t kMaxPerfRows = 128;
+inline constexpr std::size_t kMaxEvents = 4096;
+
 /// All of it.
 struct RunFacts {
-  std::vector<Event> events;  ///< in order of appearance, at most 4,096 distinct
+  std::vector<Event> events;  ///< in order of appearance, at most kMaxEvents distinct
   std::uint64_t eventsDropped = 0;
   std::vector<PerfTable> tables;
 };
