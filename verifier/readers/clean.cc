@@ -1,0 +1,91 @@
+// See clean.h.
+#include "verifier/readers/clean.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+namespace rdmaguard::readers {
+namespace {
+
+constexpr char kEscape = '\x1b';
+
+/// The byte after the escape sequence that begins at `at`: CSI ("\x1b[1;32m"), OSC
+/// ("\x1b]8;;...\a"), or two bytes.
+std::size_t afterEscape(std::string_view line, std::size_t at) {
+  std::size_t i = at + 1;
+  if (i >= line.size()) return line.size();
+  if (line[i] == '[') {
+    for (++i; i < line.size(); ++i)
+      if (line[i] >= '@' && line[i] <= '~') return i + 1;
+    // Cut off within its parameters; what follows a letter would have ended it.
+    return line.size();
+  }
+  if (line[i] == ']') {
+    for (++i; i < line.size(); ++i) {
+      if (line[i] == '\a') return i + 1;
+      if (line[i] == kEscape) return std::min(i + 2, line.size());
+    }
+    return line.size();
+  }
+  return i + 1;
+}
+
+using namespace std::string_view_literals;
+
+// Vertical strokes of Unicode's box drawing, and the double one.
+constexpr std::array kStrokes{"\xe2\x94\x82"sv, "\xe2\x94\x83"sv, "\xe2\x95\x91"sv};
+
+constexpr std::string_view kBlanks = " \t\r";
+
+std::string_view withoutEnd(std::string_view line) {
+  const auto last = line.find_last_not_of(kBlanks);
+  return last == std::string_view::npos ? std::string_view{} : line.substr(0, last + 1);
+}
+
+}  // namespace
+
+std::string_view withoutControls(std::string_view line, std::string& scratch) {
+  constexpr std::string_view kControls{"\x1b\0", 2};
+  std::size_t at = line.find_first_of(kControls);
+  if (at == std::string_view::npos) return line;
+  scratch.assign(line.substr(0, at));
+  while (at < line.size()) {
+    if (line[at] == kEscape)
+      at = afterEscape(line, at);
+    else
+      ++at;
+    const std::size_t next = std::min(line.find_first_of(kControls, at), line.size());
+    scratch.append(line.substr(at, next - at));
+    at = next;
+  }
+  return scratch;
+}
+
+std::string_view withoutFrame(std::string_view line) {
+  line = withoutEnd(line);
+  if (line.empty()) return line;
+  while (line.starts_with("> ") || line.starts_with(">>") || line == ">") line.remove_prefix(1);
+  if (line.starts_with("> ") || line == ">") line.remove_prefix(1);
+  const auto text = line.find_first_not_of(kBlanks);
+  if (text == std::string_view::npos) return {};
+  for (const std::string_view stroke : kStrokes) {
+    if (!line.substr(text).starts_with(stroke)) continue;
+    line.remove_prefix(text + stroke.size());
+    if (line.ends_with(stroke)) line = withoutEnd(line.substr(0, line.size() - stroke.size()));
+    if (line.starts_with(' ')) line.remove_prefix(1);
+    break;
+  }
+  return line;
+}
+
+bool looksBinary(std::string_view line) {
+  line = line.substr(0, 4096);
+  const auto odd = std::count_if(line.begin(), line.end(), [](char c) {
+    const auto b = static_cast<unsigned char>(c);
+    return b < 0x20 && c != '\t' && c != '\r' && c != kEscape && c != '\b' && c != '\f';
+  });
+  return odd > 0 && static_cast<std::size_t>(odd) * 16 >= line.size();
+}
+
+}  // namespace rdmaguard::readers
