@@ -128,6 +128,11 @@ void LineRouter::other(std::string_view text, Place at, bool further) {
   }
   if (JsonGatherer::mayStart(text) && (kind_ == kNone || !indented(text)) && gatherJson(text, at))
     return;
+  ++counts_.lines;
+  if (isFence(text)) {
+    close(false);
+    return;
+  }
   // The head of a table is no comment of a manifest.
   if (text.front() == '#' && kind_ != kNone && perf_.line(text, at)) {
     close(false);
