@@ -194,7 +194,7 @@ CASES = [
     Case("one-zero-byte", file("zero.bin", b"\0"), {NO_INPUT, UNKNOWN}),
     Case("binary", file("noise.bin", noise), {NO_INPUT, UNKNOWN}, "noise.bin"),
     Case("binary-on-stdin", lambda f: (["-"], noise()), {NO_INPUT, UNKNOWN}),
-    Case("the-command-itself", lambda f: [sys.executable], {NO_INPUT, UNKNOWN}),
+    Case("a-program", lambda f: [sys.executable], {NO_INPUT, UNKNOWN}),
     Case("100-mb-line", one_line, {NO_INPUT, UNKNOWN}, "line.txt"),
     Case("100-mb-nccl-line", one_nccl_line, {NO_INPUT, UNKNOWN}),
     Case("100-mb-of-newlines", file("lines.txt", lambda: b"\n" * 10**8), {NO_INPUT, UNKNOWN}),

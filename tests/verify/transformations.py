@@ -134,6 +134,46 @@ def coloured(name):
     return colour
 
 
+def stamped(stamp):
+    """A stamp of one shape before each line; %d are minute, second and a fraction."""
+
+    def of(name):
+        del name
+        return lambda line, i: stamp % (i // 60 % 60, i % 60, i * 7919 % 10**6) + line
+
+    return each_line(of)
+
+
+def fixed(prefix):
+    def of(name):
+        del name
+        return lambda line, i: prefix + line
+
+    return each_line(of)
+
+
+def docker_json(name):
+    """A container's log file as Docker's json-file driver keeps it: a line in a JSON object."""
+    del name
+
+    def wrap(line, i):
+        return json.dumps({"log": line.decode("utf-8", "replace"), "stream": "stdout",
+                           "time": f"2025-03-04T05:06:{i % 60:02}.000000001Z"}).encode() + b"\n"
+
+    return wrap
+
+
+def enclosed(before, after):
+    """Text that stands in a message of a chat or a tracker; not for what was cut off."""
+
+    def transform(files):
+        if not all(d.endswith(b"\n") for d in files.values()):
+            return None
+        return {n: before + d + after for n, d in files.items()}, list(files), None
+
+    return transform
+
+
 # --- specs -------------------------------------------------------------------------------
 
 class Refuses(yaml.CSafeLoader):
@@ -231,6 +271,20 @@ TRANSFORMATIONS = {
     "grep-name": (each_line(grep_name), PRINTED, True),
     "grep-number": (each_line(grep_name_and_number), PRINTED, True),
     "colour": (each_line(coloured), PRINTED, True),
+    "rank-tag": (tagged(b"[rank%d]: "), PRINTED, True),
+    "pod-tag": (tagged(b"[pod/job-worker-%d/main] "), PRINTED, True),
+    "pdsh-tag": (tagged(b"host-%d: "), PRINTED, True),
+    "ray-colour-tag": (tagged(b"\x1b[36m(RayTrainWorker pid=4711, ip=198.51.100.%d)\x1b[0m "),
+                       PRINTED, True),
+    "ci-stamp": (stamped(b"2025-03-04T05:%02d:%02d.%06d0Z "), PRINTED, True),
+    "syslog": (stamped(b"Mar  4 05:%02d:%02d login-1 slurmstepd[%d]: "), PRINTED, True),
+    "date-stamp": (stamped(b"[2025-03-04 05:%02d:%02d.%06d] "), PRINTED, True),
+    "docker-json": (each_line(docker_json), PRINTED, True),
+    "quoted": (fixed(b"> "), PRINTED, False),
+    "quoted-twice": (fixed(b"> > "), PRINTED, False),
+    "indented": (fixed(b"    "), ANY, False),
+    "fenced": (enclosed(b"Here is what I see:\n\n```\n", b"```\nAny idea?\n"), ANY, False),
+    "prompt": (enclosed(b"user@login-1:~$ cat it\n", b"user@login-1:~$ \n"), ANY, False),
     "json": (respelled(dump_json, ".json"), ("spec",), False),
     "json-line": (respelled(dump_json_line, ".json"), ("spec",), False),
     "list": (respelled(dump_list, ".yaml"), ("spec",), False),
