@@ -7,11 +7,13 @@ namespace rdmaguard::cli {
 
 /// Exit codes of every subcommand but `run`, which gives its command's own.
 inline constexpr int kOk = 0;
-inline constexpr int kUsage = 64;  ///< EX_USAGE of sysexits.h
+inline constexpr int kUsage = 64;    ///< EX_USAGE of sysexits.h
+inline constexpr int kNoInput = 66;  ///< EX_NOINPUT: nothing readable
 
 /// Each adds its subcommand to `app`; when it was chosen, it sets `exitCode`.
 void addRun(CLI::App& app, int& exitCode);
 void addEnv(CLI::App& app, int& exitCode);
 void addRules(CLI::App& app, int& exitCode);
+void addVerify(CLI::App& app, int& exitCode);
 
 }  // namespace rdmaguard::cli

@@ -19,6 +19,7 @@ int command(int argc, char** argv) {
       "64 wrong usage, 126 and 127 the command could not be started.\n"
       "'rdmaguard SUBCOMMAND --help' says more.");
   int exitCode = kOk;
+  addVerify(app, exitCode);
   addRun(app, exitCode);
   addEnv(app, exitCode);
   addRules(app, exitCode);

@@ -1,6 +1,10 @@
 // See verdict_json.h.
 #include "verifier/engine/verdict_json.h"
 
+#include <algorithm>
+
+#include "verifier/engine/rules.h"
+
 namespace rdmaguard::engine {
 namespace {
 
@@ -34,11 +38,17 @@ std::string_view word(Met met) {
 }  // namespace
 
 nlohmann::ordered_json toJson(const Finding& finding) {
-  return {{"id", finding.ruleId},
-          {"what", finding.what},
-          {"fix", finding.fix},
-          {"certainty", name(finding.certainty)},
-          {"evidence", evidenceJson(finding.evidence)}};
+  Json out{{"id", finding.ruleId}};
+  for (const Rule& rule : rules())
+    if (rule.id == finding.ruleId && !rule.alias.empty()) {
+      out["also"] = Json::array({rule.alias});
+      break;
+    }
+  out["what"] = finding.what;
+  out["fix"] = finding.fix;
+  out["certainty"] = name(finding.certainty);
+  out["evidence"] = evidenceJson(finding.evidence);
+  return out;
 }
 
 nlohmann::ordered_json toJson(const Verdict& verdict) {
@@ -55,10 +65,17 @@ nlohmann::ordered_json toJson(const Verdict& verdict) {
   out["degraded_signals"] = findingsJson(verdict.degraded);
   out["notes"] = findingsJson(verdict.notes);
   out["fix"] = Json::array();
+  for (const std::string& fix : orderedFix(verdict)) out["fix"].push_back(fix);
+  out["evidence"] = evidenceJson(verdict.evidence);
+  return out;
+}
+
+std::vector<std::string> orderedFix(const Verdict& verdict) {
+  std::vector<std::string> out;
   for (const auto* list : {&verdict.missing, &verdict.degraded})
     for (const Finding& f : *list)
-      if (!f.fix.empty()) out["fix"].push_back(f.fix);
-  out["evidence"] = evidenceJson(verdict.evidence);
+      if (!f.fix.empty() && std::find(out.begin(), out.end(), f.fix) == out.end())
+        out.push_back(f.fix);
   return out;
 }
 

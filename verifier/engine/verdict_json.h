@@ -4,12 +4,18 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "verifier/engine/verdict.h"
 
 namespace rdmaguard::engine {
 
-/// {"id", "what", "fix", "certainty", "evidence": [{"fact", "source", "certainty"}]}
+/// What to do, in order, each once: the fixes of the missing conditions, then of the degraded
+/// signals.
+std::vector<std::string> orderedFix(const Verdict& verdict);
+
+/// {"id", "also": [] (other ids of the same condition, where there are any), "what", "fix",
+/// "certainty", "evidence": [{"fact", "source", "certainty"}]}
 nlohmann::ordered_json toJson(const Finding& finding);
 
 /// {"rdma_engaged": yes|no|partial|unknown|not_needed, "transport" (an external plugin's own
