@@ -42,7 +42,6 @@ class PerfTables {
 
   engine::JobFacts& out_;
   std::vector<Signs> signs_;  // parallel to the tables that this reader opened
-  std::size_t first_ = 0;
 };
 
 }  // namespace rdmaguard::readers
