@@ -15,7 +15,7 @@ case $group in
     ;;
 esac
 
-# package  |  group  |  what shows that it is here (cmd:NAME or a file pattern)  |  what for
+# package  |  group  |  what shows that it is here (cmd:NAME, py:MODULE or a file pattern)  |  what for
 # A group includes those above it. "guest" pieces are wanted by demo and check but not
 # required: without them the demonstration is the dry run.
 table='
@@ -25,6 +25,9 @@ libspdlog-dev     | plugin | /usr/include/spdlog/spdlog.h         | log lines (h
 libfmt-dev        | plugin | /usr/include/fmt/format.h            | log lines (header-only)
 libcli11-dev      | plugin | /usr/include/CLI/CLI.hpp             | command line of rdmaguard
 nlohmann-json3-dev| plugin | /usr/include/nlohmann/json.hpp       | JSON lines
+libyaml-cpp-dev   | plugin | /usr/include/yaml-cpp/yaml.h         | pod specs, in the command alone
+zlib1g-dev        | plugin | /usr/include/zlib.h                  | .gz logs, in the command alone
+libzstd-dev       | plugin | /usr/include/zstd.h                  | .zst logs, in the command alone
 cmake             | demo   | cmd:cmake                            | builds the demonstration job
 ninja-build       | demo   | cmd:ninja                            | builds the demonstration job
 python3           | demo   | cmd:python3                          | unpacks libnccl
@@ -38,6 +41,10 @@ gdb               | check  | cmd:gdb                              | reads layout
 clang-14          | check  | cmd:clang++-14                       | second compiler
 clang-format-14   | check  | cmd:clang-format-14                  | format check
 clang-tidy-14     | check  | cmd:clang-tidy-14                    | static analysis
+libclang-rt-14-dev| check  | /usr/lib/llvm-14/lib/clang/*/lib/linux/libclang_rt.fuzzer-x86_64.a | fuzzing
+python3-jsonschema| check  | py:jsonschema                        | checks the JSON against its schema
+python3-yaml      | check  | py:yaml                              | reads the truths of the fixtures
+zstd              | check  | cmd:zstd                             | packs what the tests unpack
 shellcheck        | check  | cmd:shellcheck                       | checks the scripts
 git               | check  | cmd:git                              | lists the files to check
 qemu-system-x86   | guest  | cmd:qemu-system-x86_64               | the guest with a software RDMA device
@@ -66,6 +73,7 @@ have() {
   case $1 in
     cmd:*) command -v "${1#cmd:}" >/dev/null ;;
     pip:) python3 -m pip --version >/dev/null 2>&1 ;;
+    py:*) python3 -c "import ${1#py:}" 2>/dev/null ;;
     # The guest has no C library: a dynamically linked one of the same name will not do.
     static:*)
       local path
