@@ -3,16 +3,22 @@
 // process have their cases in tests/engine/rule_cases.cc.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace rdmaguard::verify {
 
 struct RuleInput {
   std::string_view id;  ///< of the row in rules()
-  std::string_view fires;
-  std::string_view nearMiss;
+  std::string fires;
+  std::string nearMiss;
 };
+
+/// `text` with each `from` of the pairs (which must be there) replaced by its `to`, once.
+std::string with(std::string_view text,
+                 std::vector<std::pair<std::string_view, std::string_view>> changes);
 
 // One file a topic: rule_inputs_<topic>.cc.
 std::vector<RuleInput> logRuleInputs();

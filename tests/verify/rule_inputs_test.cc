@@ -13,6 +13,20 @@
 #include "verifier/readers/input.h"
 
 namespace rdmaguard::verify {
+
+std::string with(std::string_view text,
+                 std::vector<std::pair<std::string_view, std::string_view>> changes) {
+  std::string out(text);
+  for (const auto& [from, to] : changes) {
+    const std::size_t at = out.find(from);
+    if (at == std::string::npos)
+      ADD_FAILURE() << "no '" << from << "' in:\n" << out;
+    else
+      out.replace(at, from.size(), to);
+  }
+  return out;
+}
+
 namespace {
 
 using engine::Finding;
