@@ -28,7 +28,7 @@ int command(int argc, char** argv) {
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? kOk : kUsage;
   }
-  return std::fflush(stdout) == 0 ? exitCode : 1;
+  return std::fflush(stdout) == 0 ? exitCode : kCannotWrite;
 }
 
 }  // namespace
@@ -39,6 +39,6 @@ int main(int argc, char** argv) {
     return rdmaguard::cli::command(argc, argv);
   } catch (const std::exception& e) {
     std::fprintf(stderr, "rdmaguard: %s\n", e.what());
-    return 1;
+    return rdmaguard::cli::kFault;
   }
 }

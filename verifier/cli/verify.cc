@@ -1,11 +1,19 @@
 // `rdmaguard verify`: the verdict from what a job left behind.
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "verifier/cli/command.h"
+#include "verifier/cli/terminal.h"
+#include "verifier/cli/verify_help.h"
+#include "verifier/cli/verify_text.h"
 #include "verifier/engine/job_json.h"
 #include "verifier/engine/judge_job.h"
 #include "verifier/readers/input.h"
@@ -17,38 +25,93 @@ struct VerifyOptions {
   std::vector<std::string> files;
   bool json = false;
   bool quiet = false;
-  std::string require, baseline, color = "auto";
+  std::string require = "rdma", baseline;
+  ColorChoice color = ColorChoice::Auto;
 };
 
-nlohmann::ordered_json problemsJson(const std::vector<readers::InputProblem>& problems) {
-  auto out = nlohmann::ordered_json::array();
-  for (const auto& p : problems)
-    out.push_back({{"file", p.file}, {"what", p.what}, {"nothing_read", p.nothingRead}});
-  return out;
+int usage(const std::string& sentence) {
+  fmt::print(stderr, "rdmaguard verify: {}\n", sentence);
+  return kUsage;
 }
 
-int verify(VerifyOptions& options) {
-  engine::Requirement wanted;
-  if (options.files.empty()) options.files.emplace_back("-");
-  const readers::InputResult input = readers::readInput(options.files);
-  const engine::JobVerdict verdict = engine::judgeJob(input.facts, wanted);
+std::string named(const std::string& file) {
+  return file == "-" ? "standard input" : printable(file);
+}
+
+std::string jsonText(const engine::JobVerdict& verdict, const readers::InputResult& input) {
   auto out = engine::toJson(verdict, input.facts);
-  out["problems"] = problemsJson(input.problems);
-  if (!options.quiet)
-    fmt::print("{}\n", out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-  if (input.facts.files.empty()) return kNoInput;
-  return verdict.exitCode;
+  out["problems"] = nlohmann::ordered_json::array();
+  for (const auto& p : input.problems)
+    out["problems"].push_back(
+        {{"file", p.file}, {"what", p.what}, {"nothing_read", p.nothingRead}});
+  return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
+}
+
+/// A reader that went away (`| head`) has what it wanted: that is no failure.
+bool print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
+    return true;
+  return errno == EPIPE;
+}
+
+int verify(VerifyOptions options) {
+  const auto wanted = engine::parseRequirement(options.require);
+  if (!wanted)
+    return usage("--require " + options.require + " is not rdma, ib or roce, with or without ,gdr");
+  const bool terminal = ::isatty(STDIN_FILENO) == 1;
+  if (options.files.empty()) {
+    if (terminal)
+      return usage(
+          "nothing to read: name files or folders, pipe text in, or give - and paste it here\n"
+          "  rdmaguard verify job.log        'rdmaguard verify --help' says what it reads");
+    options.files.emplace_back("-");
+  }
+  if (terminal && std::find(options.files.begin(), options.files.end(), "-") != options.files.end())
+    fmt::print(stderr,
+               "rdmaguard verify: paste the text, then press Ctrl-D on a line of its own\n");
+
+  const readers::InputResult input = readers::readInput(options.files);
+  const bool nothing =
+      std::all_of(input.facts.files.begin(), input.facts.files.end(), [&](const std::string& file) {
+        return std::any_of(input.problems.begin(), input.problems.end(),
+                           [&](const auto& p) { return p.file == file && p.nothingRead; });
+      });
+  engine::JobVerdict verdict = engine::judgeJob(input.facts, *wanted);
+  if (nothing) verdict.exitCode = kNoInput;
+  if (options.quiet) return verdict.exitCode;
+
+  for (const auto& p : input.problems)
+    fmt::print(stderr, "rdmaguard verify: {}: {}\n", named(p.file), printable(p.what));
+  ::signal(SIGPIPE, SIG_IGN);
+  if (options.json) return print(jsonText(verdict, input)) ? verdict.exitCode : kCannotWrite;
+  if (nothing) {
+    fmt::print(stderr, "rdmaguard verify: nothing readable: there is no verdict\n");
+    return verdict.exitCode;
+  }
+  const ReportStyle style{useColor(options.color, STDOUT_FILENO), columns(STDOUT_FILENO)};
+  return print(reportText(verdict, input, style)) ? verdict.exitCode : kCannotWrite;
 }
 
 }  // namespace
 
 void addVerify(CLI::App& app, int& exitCode) {
-  auto* sub =
-      app.add_subcommand("verify", "Say from logs, specs and listings whether RDMA is used.");
+  auto* sub = app.add_subcommand("verify", kVerifyDescription);
   static VerifyOptions options;
-  sub->add_option("FILE", options.files, "Files, folders, or - for standard input.");
-  sub->add_flag("--json", options.json, "Print JSON.");
-  sub->add_flag("-q,--quiet", options.quiet, "Print nothing.");
+  sub->footer(kVerifyFooter);
+  sub->add_option("FILE", options.files,
+                  "Files and folders in any mix; - is standard input, and so is no FILE.");
+  sub->add_option("--require", options.require,
+                  "The network wanted: rdma, ib or roce, [,gdr]. Not met: exit code 2.")
+      ->capture_default_str();
+  sub->add_flag("--json", options.json, "One JSON object (docs/verdict.schema.json).");
+  sub->add_flag("-q,--quiet", options.quiet, "Print nothing: the exit code says it.");
+  sub->add_option("--color", options.color,
+                  "auto, always or never; auto: on a terminal, unless NO_COLOR is set.")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, ColorChoice>{{"auto", ColorChoice::Auto},
+                                             {"always", ColorChoice::Always},
+                                             {"never", ColorChoice::Never}},
+          CLI::ignore_case));
   sub->callback([&exitCode] { exitCode = verify(options); });
 }
 
