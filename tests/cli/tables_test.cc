@@ -24,14 +24,17 @@ TEST(Tables, EnvListsEveryParameterWithItsDefaultAndTheValueHere) {
 TEST(Tables, RulesHaveAFixAndASourceEach) {
   const auto json = nlohmann::json::parse(shell("$RDMAGUARD rules --json").out);
   ASSERT_GT(json.size(), 10U);
+  const std::string text = shell("$RDMAGUARD rules").out;
   for (const auto& rule : json) {
     EXPECT_FALSE(rule["id"].get<std::string>().empty());
     EXPECT_FALSE(rule["title"].get<std::string>().empty()) << rule["id"];
     EXPECT_FALSE(rule["source"].get<std::string>().empty()) << rule["id"];
+    EXPECT_TRUE(rule["also"].is_array()) << rule["id"];
+    EXPECT_TRUE(rule["scope"] == "process" || rule["scope"] == "job") << rule["id"];
     if (rule["kind"] == "missing_condition") {
       EXPECT_FALSE(rule["fix"].get<std::string>().empty());
     }
-    EXPECT_NE(shell("$RDMAGUARD rules").out.find(rule["id"].get<std::string>()), std::string::npos);
+    EXPECT_NE(text.find(rule["id"].get<std::string>() + "  ("), std::string::npos);
   }
 }
 

@@ -14,15 +14,18 @@ int command(int argc, char** argv) {
       "rdmaguard"};
   app.set_version_flag("--version", "rdmaguard " RDMAGUARD_VERSION);
   app.require_subcommand(1);
-  app.footer(
-      "Exit codes: run gives its command's own, or the guard's (78) when the guard stopped it;\n"
-      "64 wrong usage, 126 and 127 the command could not be started.\n"
-      "'rdmaguard SUBCOMMAND --help' says more.");
   int exitCode = kOk;
   addVerify(app, exitCode);
   addRun(app, exitCode);
   addEnv(app, exitCode);
   addRules(app, exitCode);
+  // After the subcommands, which would inherit it.
+  app.footer(
+      "Exit codes: verify gives 0 nothing wrong, 1 degraded, 2 not on RDMA, 3 cannot tell, 66\n"
+      "nothing readable; run gives its command's own, or the guard's (78) when the guard stopped\n"
+      "it, and 126 or 127 when it could not be started. All give 64 for wrong usage, 74 for an\n"
+      "output that cannot be written and 70 for a fault of their own.\n"
+      "'rdmaguard SUBCOMMAND --help' says more.");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) {
