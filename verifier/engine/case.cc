@@ -138,6 +138,7 @@ std::string hcaSettingFor(const std::vector<std::string>& names, const NodeFacts
 
 std::string undo(const Setting& s) {
   if (s.source == "environment") return cat("unset ", s.name);
+  if (s.echoed) return cat("unset ", s.name, " where the job sets it");
   return cat("remove ", s.name, " from ", s.source);
 }
 

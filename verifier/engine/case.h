@@ -16,6 +16,8 @@
 
 namespace rdmaguard::engine {
 
+struct LogVerdict;  // what an input's log lines decide (judge_log.h)
+
 /// What keeps NCCL's IB transport from a port, in the order in which it meets them:
 /// libibverbs lists a device that has a verbs node and a provider, NCCL opens it, skips ports
 /// of other link layers and ports not ACTIVE, then applies NCCL_IB_HCA.
@@ -47,7 +49,10 @@ struct PortView {
 struct Case {
   const NodeFacts& node;
   const Selection& seen;
-  const JobFacts* job = nullptr;  ///< the whole input, for rules of Scope::Job; else null
+  const JobFacts* job = nullptr;  ///< the whole input of `verify`; null in the job and on the node
+  const ProcessLog* process = nullptr;   ///< the facts come from this process's log lines
+  const PortListing* listing = nullptr;  ///< the facts come from this listing of ports
+  const LogVerdict* log = nullptr;       ///< for rules of Scope::Job: what the log lines decide
   std::vector<PortView> ports;
   const Setting* hcaSetting = nullptr;
   NameFilter hcaFilter;  ///< of hcaSetting; takes everything when that is unset
@@ -80,7 +85,8 @@ std::vector<std::string> deviceNames(const std::vector<const PortView*>& ports);
 /// An NCCL_IB_HCA value that takes these devices and is short: a common prefix where the
 /// names have one that takes no other device of the node, else "=" and the names.
 std::string hcaSettingFor(const std::vector<std::string>& names, const NodeFacts& node);
-/// How to make a setting go away, as an imperative clause: "unset X", "remove X from F:3".
+/// How to make a setting go away, as an imperative clause: "unset X", "remove X from F:3",
+/// "unset X where the job sets it" for one that a log repeats.
 std::string undo(const Setting& s);
 /// The setting as evidence.
 Evidence settingEvidence(const Setting& s);

@@ -17,7 +17,8 @@ namespace rdmaguard::engine {
 struct Setting {
   std::string name;
   std::string value;
-  std::string source;  ///< "environment", "/etc/nccl.conf:3", "pod spec, container trainer"
+  std::string source;   ///< "environment", "/etc/nccl.conf:3", "pod spec, container trainer"
+  bool echoed = false;  ///< `source` is where a log repeats it, not where it was set
 };
 
 /// Logical state of an RDMA port, numbered as sysfs `state` and ibv_port_state number it.

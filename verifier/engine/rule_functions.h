@@ -4,12 +4,16 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "verifier/engine/case.h"
 
 namespace rdmaguard::engine {
 
 using MaybeFinding = std::optional<Finding>;
+
+/// The setting that switches GPUDirect RDMA off, or null: NCCL_NET_GDR_LEVEL at LOC or 0.
+const Setting* gdrSwitchedOff(std::span<const Setting> settings);
 
 // rules_choice.cc: what NCCL was told to use.
 MaybeFinding netForcedSocket(const Case& c);
@@ -53,5 +57,31 @@ MaybeFinding ibDisableNotANumber(const Case& c);
 MaybeFinding gdrDisabledByEnv(const Case& c);
 MaybeFinding gdrNoPeermemOrDmabuf(const Case& c);
 MaybeFinding gdrCapableNotUsed(const Case& c);
+
+// rules_log_process.cc: the same conditions as a process's log lines show them. Called by the
+// functions above when Case::process is set.
+MaybeFinding netForcedSocketInLog(const Case& c);
+MaybeFinding providerIsTcpInLog(const Case& c);
+MaybeFinding pluginFailedInLog(const Case& c);
+MaybeFinding libibverbsMissingInLog(const Case& c);
+MaybeFinding noDeviceInLog(const Case& c);
+MaybeFinding openFailedInLog(const Case& c);
+MaybeFinding hcaFilterInLog(const Case& c);
+MaybeFinding slowNicInLog(const Case& c);
+MaybeFinding gdrNoWayInLog(const Case& c);
+MaybeFinding gdrNotUsedInLog(const Case& c);
+
+// rules_log.cc: what only a log shows, of one process and of ranks beside each other.
+MaybeFinding gdrDistance(const Case& c);
+MaybeFinding gdrPartial(const Case& c);
+MaybeFinding ranksDisagree(const Case& c);
+MaybeFinding unequalHcaSets(const Case& c);
+MaybeFinding wrongInterface(const Case& c);
+MaybeFinding versionsDiffer(const Case& c);
+MaybeFinding setupFailed(const Case& c);
+MaybeFinding selectedNotConnected(const Case& c);
+MaybeFinding linkLayerNotShown(const Case& c);
+MaybeFinding externalPlugin(const Case& c);
+MaybeFinding externalPluginFile(const Case& c);
 
 }  // namespace rdmaguard::engine

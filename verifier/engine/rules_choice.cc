@@ -47,7 +47,9 @@ bool isMapped(std::string_view entry, const std::vector<std::string>& mapped) {
 
 MaybeFinding netForcedSocket(const Case& c) {
   const Setting* net = c.setting("NCCL_NET");
-  if (!c.mayBeOff() || !net || !sameWord(net->value, "Socket")) return std::nullopt;
+  if (!c.mayBeOff()) return std::nullopt;
+  if (!net && c.process) return netForcedSocketInLog(c);
+  if (!net || !sameWord(net->value, "Socket")) return std::nullopt;
   return Finding{
       .what =
           cat("NCCL_NET=", net->value, " tells NCCL to use its Socket transport and nothing else."),
@@ -75,6 +77,7 @@ MaybeFinding netForcedOther(const Case& c) {
 MaybeFinding netChosenByProgram(const Case& c) {
   if (c.oneNode() || c.seen.transport != Transport::Socket || c.seen.ibDevices <= 0)
     return std::nullopt;
+  if (c.process) return std::nullopt;  // net-forced-socket says who chose it, where a log shows it
   // Up to 2.28.3 the IB transport is initialised even when NCCL_NET names another one.
   if (c.setting("NCCL_NET")) return std::nullopt;
   return Finding{
@@ -99,7 +102,7 @@ MaybeFinding ibDisabled(const Case& c) {
                              " switches NCCL's InfiniBand/RoCE transport off."),
                  .evidence = {settingEvidence(*disable)},
                  .fix = cat(capitalised(undo(*disable)),
-                            disable->source == "environment"
+                            disable->source == "environment" || disable->echoed
                                 ? " (or set it to 0)."
                                 : " (or export NCCL_IB_DISABLE=0, which wins over a conf file)."),
                  .certainty = Certainty::Told};
@@ -124,6 +127,7 @@ MaybeFinding tcpPlugin(const Case& c) {
 
 MaybeFinding providerIsTcp(const Case& c) {
   const Setting* provider = c.setting("FI_PROVIDER");
+  if (c.process && !c.process->ofiProvider.empty()) return providerIsTcpInLog(c);
   if (c.oneNode() || c.seen.transport != Transport::External || !provider) return std::nullopt;
   // "AWS Libfabric", "Libfabric", "libfabric": the plugin's releases differ.
   if (c.seen.externalName.find("ibfabric") == std::string::npos) return std::nullopt;
@@ -140,7 +144,9 @@ MaybeFinding providerIsTcp(const Case& c) {
 
 MaybeFinding pluginNotLoaded(const Case& c) {
   const Setting* plugin = c.setting("NCCL_NET_PLUGIN");
-  if (c.oneNode() || c.seen.transport != Transport::Socket || !plugin) return std::nullopt;
+  if (c.oneNode() || c.seen.transport != Transport::Socket) return std::nullopt;
+  if (c.process) return pluginFailedInLog(c);
+  if (!plugin) return std::nullopt;
   std::vector<std::string> absent;
   std::string_view rest = plugin->value;
   while (!rest.empty()) {

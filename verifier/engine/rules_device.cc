@@ -70,7 +70,9 @@ std::vector<const PortView*> onePerDevice(const std::vector<const PortView*>& po
 
 MaybeFinding libibverbsMissing(const Case& c) {
   const VerbsLoader& l = c.node.loader;
-  if (!c.mayBeOff() || c.ibWorks() || c.ibInitialised()) return std::nullopt;
+  if (!c.mayBeOff() || c.ibWorks()) return std::nullopt;
+  if (c.process) return libibverbsMissingInLog(c);
+  if (c.ibInitialised()) return std::nullopt;
   if (l.state != VerbsLoader::State::Missing) return std::nullopt;
   Finding f{.what = "libibverbs cannot be loaded here, so NCCL's IB transport cannot start.",
             .evidence = {{l.error.empty() ? std::string("The loader finds no libibverbs.so.1.")
@@ -87,6 +89,7 @@ MaybeFinding libibverbsMissing(const Case& c) {
 }
 
 MaybeFinding noRdmaDevice(const Case& c) {
+  if (c.process) return noDeviceInLog(c);
   if (!c.mayBeOff() || c.ibWorks() || !c.node.devicesKnown || !c.node.devices.empty())
     return std::nullopt;
   Finding f{.what = "The kernel shows no RDMA device here.",
@@ -160,6 +163,7 @@ MaybeFinding uverbsNodeMissing(const Case& c) {
 }
 
 MaybeFinding deviceOpenFailed(const Case& c) {
+  if (c.process) return openFailedInLog(c);
   if (!c.mayBeOff() || c.ibWorks() || !c.blockedAt(Obstacle::OpenFailed)) return std::nullopt;
   const auto stopped = onePerDevice(c.stoppedAt(Obstacle::OpenFailed));
   if (stopped.empty()) return std::nullopt;

@@ -43,18 +43,12 @@ bool seesPeermem(int ncclVersion, const std::vector<std::string>& present) {
 }
 
 bool withoutGdr(const Case& c) {
+  // A log names the network of each process, and tells of no external one that is not RDMA here.
   const bool onRdma = c.seen.transport == Transport::IB || c.seen.transport == Transport::RoCE ||
-                      c.seen.transport == Transport::Mixed;
+                      c.seen.transport == Transport::Mixed ||
+                      (c.process && c.seen.transport == Transport::External);
   const bool noGpu = c.node.gdr.known && c.node.gdr.gpus == 0;
   return !c.oneNode() && onRdma && c.seen.gdr == Gdr::None && !noGpu;
-}
-
-const Setting* gdrSwitchedOff(const Case& c) {
-  const Setting* level = c.setting("NCCL_NET_GDR_LEVEL");
-  if (level && (level->value == "LOC" ||
-                (level->value.starts_with('0') && numberValue(level->value).value_or(1) == 0)))
-    return level;
-  return nullptr;
 }
 
 const Setting* dmaBufSwitchedOff(const Case& c) {
@@ -114,9 +108,17 @@ MaybeFinding noWay(const Case& c) {
 
 }  // namespace
 
+const Setting* gdrSwitchedOff(std::span<const Setting> settings) {
+  const Setting* level = find(settings, "NCCL_NET_GDR_LEVEL");
+  if (level && (level->value == "LOC" ||
+                (level->value.starts_with('0') && numberValue(level->value).value_or(1) == 0)))
+    return level;
+  return nullptr;
+}
+
 MaybeFinding gdrDisabledByEnv(const Case& c) {
   if (!withoutGdr(c)) return std::nullopt;
-  const Setting* s = gdrSwitchedOff(c);
+  const Setting* s = gdrSwitchedOff(c.node.settings);
   if (!s && !c.node.gdr.peermem.empty()) return std::nullopt;
   if (!s && c.node.gdr.known) s = dmaBufSwitchedOff(c);
   if (!s) return std::nullopt;
@@ -135,11 +137,14 @@ MaybeFinding gdrDisabledByEnv(const Case& c) {
 
 MaybeFinding gdrNoPeermemOrDmabuf(const Case& c) {
   if (!withoutGdr(c) || gdrDisabledByEnv(c)) return std::nullopt;
+  if (c.process) return gdrNoWayInLog(c);
   return noWay(c);
 }
 
 MaybeFinding gdrCapableNotUsed(const Case& c) {
-  if (!withoutGdr(c) || gdrDisabledByEnv(c) || noWay(c)) return std::nullopt;
+  if (!withoutGdr(c)) return std::nullopt;
+  if (c.process) return gdrNotUsedInLog(c);
+  if (gdrDisabledByEnv(c) || noWay(c)) return std::nullopt;
   Finding f{
       .what = "RDMA is engaged without GPUDirect RDMA: GPU memory is staged through the host.",
       .evidence = {{"Only host memory was registered on this communicator's connections.",

@@ -153,6 +153,7 @@ MaybeFinding portNotActive(const Case& c) {
 }
 
 MaybeFinding hcaFilterMatchesNothing(const Case& c) {
+  if (c.process) return hcaFilterInLog(c);
   if (!c.mayBeOff() || c.ibWorks() || !c.hcaSetting) return std::nullopt;
   if (!c.blockedAt(Obstacle::Filtered) || !takenButNotActive(c).empty()) return std::nullopt;
   auto available = usableWithoutFilter(c);

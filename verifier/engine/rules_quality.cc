@@ -223,15 +223,17 @@ MaybeFinding mixedLinkLayers(const Case& c) {
                   "). They do not reach each other, and ranks that pair them hang "
                   "or fail."),
       .evidence = {{cat(ib.front(), " is InfiniBand, ", ethernet.front(), " is Ethernet."),
-                    c.seen.devices.empty() ? "/sys/class/infiniband"
-                                           : "getProperties of NCCL's IB transport",
-                    c.seen.devices.empty() ? Certainty::Told : Certainty::Observed}},
+                    c.process                ? c.job->source(c.process->deviceListAt)
+                    : c.seen.devices.empty() ? "/sys/class/infiniband"
+                                             : "getProperties of NCCL's IB transport",
+                    c.process || c.seen.devices.empty() ? Certainty::Told : Certainty::Observed}},
       .fix = cat("Name the ones meant for the job: NCCL_IB_HCA=", value, " keeps InfiniBand."),
       .certainty = Certainty::Told};
 }
 
 MaybeFinding slowNic(const Case& c) {
   if (!onRdma(c)) return std::nullopt;
+  if (c.process) return slowNicInLog(c);
   const auto used = inUse(c.seen);
   double fastest = 0;
   for (const DeviceInUse* d : used) fastest = std::max(fastest, speedOfOne(*d));

@@ -1,0 +1,157 @@
+// See log_case.h.
+#include "verifier/engine/log_case.h"
+
+#include <algorithm>
+#include <array>
+
+#include "verifier/engine/settings.h"
+#include "verifier/engine/text.h"
+
+namespace rdmaguard::engine {
+namespace {
+
+constexpr std::size_t kMaxDevices = 256;
+
+// Soft-RoCE and Soft-iWARP name their devices so unless an administrator renames them.
+struct SoftwareName {
+  std::string_view prefix, driver;
+};
+constexpr std::array kSoftware{SoftwareName{"rxe", "rdma_rxe"}, SoftwareName{"siw", "siw"}};
+
+std::string_view softwareDriver(std::string_view device) {
+  for (const SoftwareName& s : kSoftware)
+    if (device.starts_with(s.prefix)) return s.driver;
+  return {};
+}
+
+void addLockedMemory(const JobFacts& job, NodeFacts& node) {
+  for (const Setting& fact : job.hostFacts) {
+    if (fact.name != "ulimit -l") continue;
+    node.memlock.source = fact.source;
+    if (sameWord(fact.value, "unlimited")) {
+      node.memlock.known = true;
+      continue;
+    }
+    const auto kib = numberValue(fact.value);
+    if (!kib || *kib < 0) continue;
+    node.memlock.known = true;
+    node.memlock.softBytes = static_cast<std::uint64_t>(*kib) << 10;
+    node.memlock.hardBytes = node.memlock.softBytes;
+    return;
+  }
+}
+
+std::string version(const JobFacts& job, const ProcessLog& process) {
+  if (!process.ncclVersion.empty()) return process.ncclVersion;
+  return job.log.versions.size() == 1 ? job.log.versions.front() : std::string();
+}
+
+}  // namespace
+
+int versionCode(std::string_view version) noexcept {
+  std::array<int, 3> parts{};
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::size_t from = at;
+    for (; at < version.size() && version[at] >= '0' && version[at] <= '9'; ++at)
+      if (parts[i] < 1000) parts[i] = parts[i] * 10 + (version[at] - '0');
+    if (at == from) return 0;
+    if (i + 1 < parts.size() && (at >= version.size() || version[at++] != '.')) return 0;
+  }
+  const auto [major, minor, patch] = parts;
+  return major > 2 || minor > 8 ? major * 10000 + minor * 100 + patch
+                                : major * 1000 + minor * 100 + patch;
+}
+
+NodeFacts nodeOfInput(const JobFacts& job) {
+  NodeFacts node;
+  node.settings = job.settings;
+  addLockedMemory(job, node);
+  return node;
+}
+
+NodeFacts nodeOfProcess(const JobFacts& job, const ProcessLog& process) {
+  NodeFacts node;
+  node.hostname = process.host;
+  for (std::size_t i = 0; i < process.settings.size(); ++i) {
+    node.settings.push_back(process.settings[i]);
+    node.settings.back().echoed = true;
+    if (i < process.settingsAt.size())
+      node.settings.back().source = job.source(process.settingsAt[i]);
+  }
+  for (const Setting& s : job.settings)
+    if (!find(node.settings, s.name)) node.settings.push_back(s);
+  addLockedMemory(job, node);
+  for (const ListedDevice& listed : process.devices) {
+    if (node.devices.size() >= kMaxDevices) break;
+    RdmaDevice device;
+    device.name = listed.name;
+    device.kernelDriver = softwareDriver(listed.name);
+    device.software = !device.kernelDriver.empty();
+    device.source = job.source(process.deviceListAt);
+    node.devices.push_back(std::move(device));
+  }
+  if (process.libibverbsFailed) {
+    node.loader.state = VerbsLoader::State::Missing;
+    node.loader.opened = true;
+  }
+  return node;
+}
+
+Selection selectionOf(const JobFacts& job, const CommNet& comm, const RankNet& rank) {
+  const ProcessLog& p = *rank.process;
+  Selection s;
+  // A network that was asked for and not found leaves everything to explain.
+  s.transport = rank.net.transport == Transport::None ? Transport::Unknown : rank.net.transport;
+  if (comm.engaged == Engaged::NotNeeded) s.transport = Transport::None;
+  s.certainty = rank.certainty;
+  s.transportSource = job.source(rank.at);
+  if (s.transport == Transport::External) s.externalName = rank.net.name;
+  if (!p.devices.empty())
+    s.ibDevices = static_cast<int>(p.devices.size());
+  else if (p.noDevice)
+    s.ibDevices = 0;
+  else if (p.libibverbsFailed)
+    s.ibDevices = kIbDevicesUninitialised;
+  s.socketUsed = rank.net.transport == Transport::Socket && comm.netEdges;
+  s.nNodes = comm.nNodes;
+  s.nRanks = comm.nRanks;
+  s.rank = rank.rank();
+  s.ncclVersion = versionCode(version(job, p));
+  s.gdr = rank.gdr == GdrState::Disabled ? Gdr::None : Gdr::Unknown;
+  std::uint64_t used = 0;
+  if (rank.comm)
+    for (const NetEdges& e : rank.comm->edges) used |= e.devicesUsed;
+  int group = -1;
+  for (const ListedDevice& d : p.devices) {
+    if (s.devices.size() >= kMaxDevices) break;
+    if (d.index >= 0) group = d.index;
+    DeviceInUse device;
+    device.name = d.name;
+    device.port = d.port;
+    device.linkLayer = d.linkLayer;
+    device.connected = group >= 0 && group < 64 && ((used >> group) & 1u) != 0;
+    s.devices.push_back(std::move(device));
+  }
+  return s;
+}
+
+Selection selectionOf(const LogVerdict& log) {
+  Selection s;
+  s.transport = log.net.transport == Transport::None && log.engaged != Engaged::NotNeeded
+                    ? Transport::Unknown
+                    : log.net.transport;
+  s.externalName = s.transport == Transport::External ? log.net.name : std::string();
+  s.certainty = Certainty::Told;
+  s.nNodes = log.nodes;
+  s.gdr = log.gdr == GdrState::Disabled ? Gdr::None : Gdr::Unknown;
+  for (const CommNet& comm : log.comms)
+    for (const RankNet& rank : comm.ranks) {
+      if (!rank.net.decided()) continue;
+      ++s.ranksSeen;
+      s.ranksOffRdma += rank.net.standing == Standing::OffRdma ? 1 : 0;
+    }
+  return s;
+}
+
+}  // namespace rdmaguard::engine
