@@ -153,7 +153,8 @@ step_sanitize() {
   # The thread sanitizer of g++ 12 needs address randomisation off on recent kernels; a
   # container may forbid that, and then it works or fails by luck of the kernel.
   ! setarch -R true 2>/dev/null || runner=(setarch -R)
-  sanitize address,undefined engine replay report guard locate:ledger_tests
+  sanitize address,undefined engine readers verify:verify_tests replay report guard \
+    locate:ledger_tests
   # Only the recorder, the tap's ledger, the report and the guard have threads to race.
   sanitize thread replay report guard locate:ledger_tests
   runner=()
@@ -180,11 +181,11 @@ sanitize() {
 }
 
 step_fuzz() {
-  heading "fuzz: five seconds a reader"
+  heading "fuzz: ten seconds a reader"
   local target
   for target in tests/fuzz/*_fuzz.cc; do
     target=$(basename "$target" _fuzz.cc)
-    checked "fuzz-$target" env "BUILD=$out/fuzz" tests/fuzz/run.sh 5 "$target"
+    checked "fuzz-$target" env "BUILD=$out/fuzz" tests/fuzz/run.sh 10 "$target"
   done
 }
 
