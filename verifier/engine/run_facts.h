@@ -39,6 +39,8 @@ struct Event {
   double seconds = -1;
   Place at;
   std::uint64_t count = 1;
+  Place lastAt;             ///< of the last repeat; as `at` where there is none
+  double lastSeconds = -1;  ///< of the last repeat, as `seconds`
 };
 
 /// A figure of an nccl-tests (or like) table.

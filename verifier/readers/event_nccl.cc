@@ -122,7 +122,7 @@ bool readOfi(std::string_view text, Event& e) {
 }
 
 bool readOfiEndpoint(std::string_view text, Event& e) {
-  e.detail = brief(after(text, "failed: "));
+  e.detail = brief(upTo(after(text, "failed: "), "|"));
   return true;
 }
 

@@ -119,10 +119,9 @@ bool readAbort(std::string_view text, Event& e) {
 
 bool readOom(std::string_view text, Event& e) {
   if (e.rank < 0) takeRank(text, e);
-  const std::string_view size = after(text, "Tried to allocate ");
-  e.detail = size.empty() ? "" : "tried to allocate " + brief(upTo(size, ".("));
-  if (const auto point = size.find(". "); point != std::string_view::npos)
-    e.detail = "tried to allocate " + brief(size.substr(0, point));
+  std::string_view size = after(text, "Tried to allocate ");
+  size = size.substr(0, size.find(". "));
+  if (!size.empty()) e.detail = "tried to allocate " + brief(size);
   return true;
 }
 

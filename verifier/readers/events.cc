@@ -152,16 +152,21 @@ std::size_t EventReader::State::add(Event&& e) {
   // Without a name, what two files say may come from two nodes.
   if (e.host.empty() && e.rank < 0) key += '\n' + std::to_string(e.at.file);
   auto& events = out.run.events;
+  if (e.seconds < 0 && !e.time.empty()) e.seconds = secondsOf(e.time);
+  e.lastAt = e.at;
+  e.lastSeconds = e.seconds;
   const auto found = known.find(key);
   if (found != known.end()) {
-    ++events[found->second].count;
+    Event& first = events[found->second];
+    ++first.count;
+    first.lastAt = e.at;
+    first.lastSeconds = e.seconds;
     return found->second;
   }
   if (events.size() >= engine::kMaxEvents) {
     ++out.run.eventsDropped;
     return events.size();
   }
-  if (e.seconds < 0 && !e.time.empty()) e.seconds = secondsOf(e.time);
   if (year == 0) year = yearOf(e.time);
   known.emplace(std::move(key), events.size());
   events.push_back(std::move(e));
@@ -313,6 +318,7 @@ void EventReader::finish() {
   std::unordered_map<std::uint32_t, FileOwner> owners;
   for (Event& e : s.out.run.events) {
     e.seconds = inYear(e.seconds, s.year);
+    e.lastSeconds = inYear(e.lastSeconds, s.year);
     if (!e.host.empty() || e.rank >= 0 || e.at.file >= s.out.files.size()) continue;
     const auto [entry, isNew] = owners.try_emplace(e.at.file);
     if (isNew) entry->second = ownerOf(s.out.files[e.at.file]);
