@@ -97,8 +97,8 @@ class Statements {
 
   bool takesValue(const std::string& text, Place at, bool expands) {
     if (pending_.empty()) return false;
-    const std::string option = std::move(pending_);
-    pending_.clear();
+    std::string option;
+    option.swap(pending_);
     if (option == "-x") {
       forwarded(text, at, expands);
     } else if (option == "-genv") {
