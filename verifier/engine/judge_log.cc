@@ -140,6 +140,7 @@ void decideJob(LogVerdict& v) {
 // The ranks of a communicator that are not on what most of it is on.
 void findOff(LogVerdict& v) {
   for (const CommNet& c : v.comms) {
+    if (c.engaged == Engaged::NotNeeded) continue;
     std::vector<std::pair<const RankNet*, std::size_t>> kinds;
     for (const RankNet& r : c.ranks) {
       if (!r.net.decided()) continue;
@@ -262,13 +263,12 @@ const RankNet* startedOnly(const LogVerdict& v) {
   return found;
 }
 
-// nccl-tests lists every rank with its host: that tells one node from several where the log
-// does not.
-int nodesOfTables(const JobFacts& job) {
-  int nodes = 0;
-  for (const PerfTable& t : job.run.tables)
-    if (t.allListed && !t.everyRankAlone) nodes = std::max(nodes, static_cast<int>(t.hosts.size()));
-  return nodes;
+// Figures without a log: a test whose ranks are all on one host needs no network.
+bool testedOnOneNode(const JobFacts& job) {
+  return !job.run.tables.empty() &&
+         std::all_of(job.run.tables.begin(), job.run.tables.end(), [](const PerfTable& t) {
+           return t.allListed && !t.everyRankAlone && t.hosts.size() == 1;
+         });
 }
 
 }  // namespace
@@ -291,7 +291,7 @@ std::string rankName(const RankNet& rank) {
 LogVerdict judgeLog(const JobFacts& job) {
   LogVerdict v;
   v.any = job.log.lines > 0;
-  v.comms = communicators(job, nodesOfTables(job));
+  v.comms = communicators(job);
   decideJob(v);
   findOff(v);
   addEvidence(v, job);
@@ -300,6 +300,14 @@ LogVerdict judgeLog(const JobFacts& job) {
     v.engaged = Engaged::Unknown;
     v.net = {};
     v.gdr = GdrState::Unknown;
+  }
+  if (v.comms.empty() && testedOnOneNode(job)) {
+    v.engaged = Engaged::NotNeeded;
+    v.net = {.transport = Transport::None, .name = {}};
+    v.gdr = GdrState::NotApplicable;
+    v.nodes = 1;
+    v.evidence.push_back({"The test lists one host for all its ranks.",
+                          job.source(job.run.tables.front().at), Certainty::Told});
   }
   applyEvents(v, job);
   if (v.engaged == Engaged::Yes && !v.connected) v.notConnected = startedOnly(v);

@@ -38,7 +38,7 @@ void addRank(CommNet& comm, RankNet rank) {
     if (comm.id.empty()) comm.id = rank.comm->id;
     comm.nRanks = std::max(comm.nRanks, rank.comm->nRanks);
     comm.nNodes = std::max(comm.nNodes, rank.comm->nNodes);
-    comm.netEdges = comm.netEdges || !rank.comm->edges.empty();
+    comm.netEdges = comm.netEdges || !rank.comm->edges.empty() || rank.comm->collNetEdges > 0;
   }
   comm.ranks.push_back(std::move(rank));
 }
@@ -126,18 +126,28 @@ bool nvlinkCarriesAll(const CommNet& comm) {
   });
 }
 
-bool needsNoNetwork(CommNet& comm, int tableNodes) {
+// nccl-tests lists every rank with its host, which tells one node from several where the log does
+// not.
+bool testedOnOneHost(const JobFacts& job, const CommNet& comm) {
+  return nodesSeen(comm) <= 1 &&
+         std::any_of(job.run.tables.begin(), job.run.tables.end(), [&](const PerfTable& t) {
+           return t.allListed && !t.everyRankAlone && t.hosts.size() == 1 &&
+                  (comm.nRanks == 0 || comm.nRanks == t.nRanks);
+         });
+}
+
+bool needsNoNetwork(const JobFacts& job, CommNet& comm) {
   if (comm.netEdges) return false;
   if (comm.nRanks == 1) {
     comm.nNodes = std::max(comm.nNodes, 1);
     return true;
   }
-  if (comm.nNodes == 0 && (tableNodes == 1 || restOnOneHost(comm))) comm.nNodes = 1;
+  if (comm.nNodes == 0 && (testedOnOneHost(job, comm) || restOnOneHost(comm))) comm.nNodes = 1;
   return comm.nNodes == 1 || nvlinkCarriesAll(comm);
 }
 
-void judgeComm(CommNet& comm, int tableNodes) {
-  if (needsNoNetwork(comm, tableNodes)) {
+void judgeComm(const JobFacts& job, CommNet& comm) {
+  if (needsNoNetwork(job, comm)) {
     comm.engaged = Engaged::NotNeeded;
     comm.net = {.transport = Transport::None, .name = {}};
     comm.gdr = GdrState::NotApplicable;
@@ -224,10 +234,10 @@ GdrState GdrTally::state() const {
   return ringsOn_ > 0 ? GdrState::Enabled : GdrState::Unknown;
 }
 
-std::vector<CommNet> communicators(const JobFacts& job, int tableNodes) {
+std::vector<CommNet> communicators(const JobFacts& job) {
   std::vector<CommNet> comms = grouped(job).comms;
   shareDevices(job, comms);
-  for (CommNet& comm : comms) judgeComm(comm, tableNodes);
+  for (CommNet& comm : comms) judgeComm(job, comm);
   findJobs(comms);
   return comms;
 }

@@ -23,8 +23,7 @@ class GdrTally {
   std::uint64_t ringsOn_ = 0, ringsOff_ = 0;
 };
 
-/// Every communicator of the log, judged. `tableNodes`: how many hosts a table of the same
-/// input lists, 0 = not known.
-std::vector<CommNet> communicators(const JobFacts& job, int tableNodes);
+/// Every communicator of the log, judged.
+std::vector<CommNet> communicators(const JobFacts& job);
 
 }  // namespace rdmaguard::engine

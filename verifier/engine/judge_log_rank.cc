@@ -83,6 +83,13 @@ const NetworkLine* lineOf(const ProcessLog& process, NetworkLine::Form form) {
   return nullptr;
 }
 
+const CommLog* parentOf(const ProcessLog& process, const CommLog* comm) {
+  if (!comm || comm->parent.empty()) return nullptr;
+  for (const CommLog& c : process.comms)
+    if (&c != comm && c.pointer == comm->parent) return &c;
+  return nullptr;
+}
+
 bool pluginRuns(const ProcessLog& process) {
   return std::any_of(process.networks.begin(), process.networks.end(), [](const NetworkLine& l) {
     return l.form == NetworkLine::Form::Initialized && !isOwnIb(l.network) &&
@@ -155,6 +162,13 @@ RankNet rankNet(const JobFacts& job, const ProcessLog& process, const CommLog* c
              (comm->networkForm == Form::Using || comm->networkForm == Form::Assigned)) {
     decide(rank, networkNamed(job, process, comm->network, false), Certainty::Told, comm->networkAt,
            cat("NCCL says it uses the network ", comm->network));
+  } else if (const CommLog* parent = parentOf(process, comm);
+             parent && (mostUsed(parent) || !parent->network.empty())) {
+    const NetEdges* used = mostUsed(parent);
+    const std::string& network = used ? used->network : parent->network;
+    decide(rank, networkNamed(job, process, network, false), Certainty::Told,
+           used ? used->first : parent->networkAt,
+           cat("it is split from a communicator on the network ", network));
   } else if (const NetworkLine* line = decidingLine(process)) {
     decide(rank, networkNamed(job, process, line->network, false), Certainty::Told, line->at,
            cat("NCCL says it uses the network ", line->network));
