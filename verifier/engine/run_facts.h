@@ -53,6 +53,12 @@ struct BusbwRow {
   double timeUs = 0;
   long wrong = -1;  ///< elements found wrong, -1 = not checked
   Place at;
+
+  /// Beside a baseline, where the user gives one (baseline.h).
+  enum class Standing : std::uint8_t { Unverified, Verified, Below };
+  Standing standing = Standing::Unverified;
+  double expectedBusbw = -1;      ///< GB/s, the baseline's; -1 = none
+  std::string unverifiedBecause;  ///< a clause, where a baseline has no figure for it
 };
 
 /// One table.

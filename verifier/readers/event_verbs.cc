@@ -82,7 +82,8 @@ bool readCompletion(std::string_view raw, Event& e) {
   e.detail += "vendor error " + std::to_string(vendor);
   const std::string_view peer = upTo(after(text, "from peer "), " ");
   if (!peer.empty() && peer != "with") e.detail += ", peer " + std::string(peer);
-  if (e.network.empty()) e.network = "IB";
+  // Forks call it "IBX" and the like: who has completions with a vendor's error runs on verbs.
+  if (e.network.empty() || e.network.starts_with("IB")) e.network = "IB";
   return true;
 }
 
