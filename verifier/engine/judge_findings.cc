@@ -10,6 +10,7 @@
 #include "verifier/engine/log_case.h"
 #include "verifier/engine/rules.h"
 #include "verifier/engine/rules_log.h"
+#include "verifier/engine/rules_run.h"
 #include "verifier/engine/text.h"
 
 namespace rdmaguard::engine {
@@ -184,6 +185,11 @@ JobFindings findingsOf(const JobFacts& job, const LogVerdict& log) {
                                      [&](const Rule& r) { return r.id == f.ruleId; });
       all.add(std::move(f), "", cause);
     }
+  if (MaybeFinding down = portDownInRun(c)) {
+    down->ruleId = "port-down";
+    down->kind = FindingKind::DegradedSignal;
+    all.add(std::move(*down), "", false);
+  }
   JobFindings out = all.take();
   addPortErrors(out, job);
   return out;

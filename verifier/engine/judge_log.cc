@@ -186,7 +186,9 @@ void readEvents(LogVerdict& v, const JobFacts& job) {
     if (!e.failure) continue;
     v.any = true;
     if (!v.failure) v.failure = &e;
-    if (e.phase == Phase::Data && !e.network.empty() && !v.connected) v.connected = &e;
+    if (e.phase == Phase::Data && !e.network.empty() &&
+        (!v.connected || (e.gid && !v.connected->gid && e.network == v.connected->network)))
+      v.connected = &e;  // the one that shows the link layer, where one does
     if (e.phase == Phase::Setup && !v.setupFailure) v.setupFailure = &e;
   }
   // The failure that says most stands for the rest: one of a network before one of none.

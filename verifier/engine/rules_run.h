@@ -29,6 +29,9 @@ MaybeFinding eceNotSupported(const Case& c);
 MaybeFinding dmabufUnsupported(const Case& c);
 MaybeFinding ucxOnly(const Case& c);
 
+// rules_run_spec.cc: a log beside a spec.
+MaybeFinding specCannotMatchPod(const Case& c);
+
 // rules_run_tests.cc: what bandwidth tests show.
 MaybeFinding harnessDiffers(const Case& c);
 MaybeFinding wrongResults(const Case& c);
@@ -100,6 +103,9 @@ inline constexpr std::array kRunRules{
     Rule{"xid-not-at-failure-time", "The GPU errors do not fall in the time of the failure",
          FindingKind::Note, "Look for another cause of the failure.", "", "times of the messages",
          xidNotAtFailureTime, Scope::Job},
+    Rule{"spec-cannot-match-running-pod", "The job did not run from this spec", FindingKind::Note,
+         "Read the pod that runs: kubectl get pod NAME -o yaml.", "",
+         "Kubernetes: extended resources need limits", specCannotMatchPod, Scope::Job},
     Rule{"ucx-only", "What is wrong is UCX's, not NCCL's", FindingKind::Note,
          "Look at UCX's settings and libraries; NCCL's network is another matter.", "",
          "UCX log messages", ucxOnly, Scope::Job},

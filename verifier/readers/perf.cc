@@ -186,6 +186,10 @@ bool PerfReader::line(std::string_view text, Place at) {
                        body == "..." || contains(body, "Blocking Enabled"));
 }
 
+bool PerfReader::open() const {
+  return !state_->closed && (state_->heading || state_->tables.last().rowsSeen > 0);
+}
+
 bool PerfReader::json(std::string_view text, Place at) {
   state_->closed = true;
   return readPerfJson(text, at, state_->tables);

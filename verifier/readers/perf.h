@@ -17,6 +17,8 @@ class PerfReader {
 
   /// False: the line is no part of a table.
   bool line(std::string_view text, Place at);
+  /// Within a table: its next lines are rows, whatever else "..." or "# text" might begin.
+  bool open() const;
   /// A whole JSON value (`nccl-tests -J`, rccl-tests' JSON lines). False: not of that kind.
   bool json(std::string_view text, Place at);
   void endOfFile();

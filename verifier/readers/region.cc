@@ -134,7 +134,7 @@ void LineRouter::other(std::string_view text, Place at, bool further) {
     return;
   }
   // The head of a table is no comment of a manifest.
-  if (text.front() == '#' && kind_ != kNone && perf_.line(text, at)) {
+  if (((text.front() == '#' && kind_ != kNone) || perf_.open()) && perf_.line(text, at)) {
     close(false);
     return;
   }
