@@ -288,43 +288,44 @@ class Job {
     return ++r.line >= (n - 1) * kP2pChannels;
   }
 
-  /// What a rank says while it trains: the operations that NCCL_DEBUG_SUBSYS=COLL prints, and
-  /// lines that are not NCCL's.
+  /// What a rank says while it trains: the operations that NCCL_DEBUG_SUBSYS=COLL prints, a line
+  /// of its own for each step, which has few operations here, and warnings of Python's now and
+  /// then. One rank speaks for the job.
   void training(Rank& r) {
     static constexpr const char* kOps[] = {"AllReduce", "AllGather", "ReduceScatter", "AllGather"};
-    const std::uint64_t pick = below(100);
-    const std::uint64_t op = r.operations++;
-    if (pick < 50) {
-      const int c = static_cast<int>(op % kCommCount);
-      nccl(r,
-           "{}: opCount {:x} sendbuff {:#x} recvbuff {:#x} count {} datatype 9 op 0 root 0 comm "
-           "{:#x} "
-           "[nranks={}] stream {:#x}",
-           kOps[op % 4], op, 0x7f2a40000000 + op % 977 * 0x200000,
-           0x7f2b00000000 + op % 977 * 0x200000, 1u << (12 + op % 15), pointer(r, c), sizeOf(c),
-           0x55d1b0f00000 + static_cast<std::uint64_t>(r.rank) * 0x1000);
-    } else if (pick < 75) {
-      line(
-          " [2025-03-04 {:02}:{:02}:{:02}] iteration {:8}/  500000 | consumed samples: {:12} | "
-          "elapsed "
-          "time per iteration (ms): {}.{} | throughput per GPU (TFLOP/s/GPU): {}.{} | learning "
-          "rate: "
-          "1.{:06}E-04 | global batch size:  2048 | lm loss: 2.{:06}E+00 | loss scale: 1.0 | grad "
-          "norm: 0.{:03} | number of skipped iterations:   0 | number of nan iterations:   0 |",
-          op / 3600 % 24, op / 60 % 60, op % 60, op, op * 2048, 9000 + below(900), below(10),
-          400 + below(60), below(10), below(1000000), below(1000000), below(1000));
-    } else if (pick < 90) {
-      line("[rank{}]: step {} | loss 2.{:03} | {} tokens/s | mem {}.{} GiB", r.rank, op,
+    constexpr std::uint64_t kOperations = 16;  // a step
+    const std::uint64_t op = r.operations++, step = op / kOperations;
+    if (op % kOperations == 0) {
+      line("[rank{}]: step {} | loss 2.{:03} | {} tokens/s | mem {}.{} GiB", r.rank, step,
            below(1000), 30000 + below(4000), 60 + below(10), below(10));
-    } else if (pick < 97) {
+      if (r.rank + 1 == static_cast<int>(ranks_.size())) iteration(step);
+    }
+    if (below(500) == 0) {
+      line("");
       line(
           "/usr/local/lib/python3.12/dist-packages/torch/utils/checkpoint.py:{}: UserWarning: None "
-          "of "
-          "the inputs have requires_grad=True. Gradients will be None",
+          "of the inputs have requires_grad=True. Gradients will be None",
           80 + below(10));
-    } else {
-      line("");
     }
+    const int c = static_cast<int>(op % kCommCount);
+    nccl(
+        r,
+        "{}: opCount {:x} sendbuff {:#x} recvbuff {:#x} count {} datatype 9 op 0 root 0 comm {:#x} "
+        "[nranks={}] stream {:#x}",
+        kOps[op % 4], op, 0x7f2a40000000 + op % 977 * 0x200000,
+        0x7f2b00000000 + op % 977 * 0x200000, 1u << (12 + op % 15), pointer(r, c), sizeOf(c),
+        0x55d1b0f00000 + static_cast<std::uint64_t>(r.rank) * 0x1000);
+  }
+
+  void iteration(std::uint64_t step) {
+    line(
+        " [2025-03-04 {:02}:{:02}:{:02}] iteration {:8}/  500000 | consumed samples: {:12} | "
+        "elapsed time per iteration (ms): {}.{} | throughput per GPU (TFLOP/s/GPU): {}.{} | "
+        "learning rate: 1.{:06}E-04 | global batch size:  2048 | lm loss: 2.{:06}E+00 | loss "
+        "scale: 1.0 | grad norm: 0.{:03} | number of skipped iterations:   0 | number of nan "
+        "iterations:   0 |",
+        step / 360 % 24, step / 6 % 60, step * 10 % 60, step, step * 2048, 9000 + below(900),
+        below(10), 400 + below(60), below(10), below(1000000), below(1000000), below(1000));
   }
 
   std::uint64_t wanted_, written_ = 0;
