@@ -45,10 +45,13 @@ const Event* remarkIn(const JobFacts& job, std::uint32_t file) {
   return nullptr;
 }
 
-// A job's error outside of `file`, which holds the test.
-const Event* failureBeside(const JobFacts& job, std::uint32_t file) {
-  for (const Event& e : job.run.events)
-    if (e.failure && e.at.file != file && e.id != "nccl-test-failed") return &e;
+// An error that is not the failed test's own: of another file, or, in one paste, of a job that
+// waited in vain.
+const Event* failureBeside(const JobFacts& job, const Event& test) {
+  for (const Event& e : job.run.events) {
+    if (!e.failure || e.id == "nccl-test-failed") continue;
+    if (e.at.file != test.at.file || e.id == "watchdog-timeout") return &e;
+  }
   return nullptr;
 }
 
@@ -100,7 +103,7 @@ MaybeFinding testFailedSameNodes(const Case& c) {
   if (!c.job) return std::nullopt;
   for (const Event& e : c.job->run.events) {
     if (e.id != "nccl-test-failed") continue;
-    const Event* job = failureBeside(*c.job, e.at.file);
+    const Event* job = failureBeside(*c.job, e);
     const Event* remark = remarkIn(*c.job, e.at.file);
     const auto hosts = hostsOfLog(*c.job);
     const bool listed = std::find(hosts.begin(), hosts.end(), e.host) != hosts.end() &&
@@ -117,8 +120,10 @@ MaybeFinding testPassedSameNodes(const Case& c) {
   if (!c.job) return std::nullopt;
   for (const PerfTable& t : c.job->run.tables) {
     if (!passed(t)) continue;
-    const bool same = remarkIn(*c.job, t.at.file) || within(t.hosts, hostsOfLog(*c.job));
-    if (!same || !logBeside(*c.job, t.at.file)) continue;
+    // Its own log beside the table names the same hosts and shows nothing of another job.
+    const bool sameHosts = within(t.hosts, hostsOfLog(*c.job)) && logBeside(*c.job, t.at.file);
+    const bool said = remarkIn(*c.job, t.at.file) && !c.job->log.processes.empty();
+    if (!sameHosts && !said) continue;
     return findingOf("nccl-tests passes on the job's nodes: the difference is in the job.",
                      {evidenceOf(*c.job, t)}, Certainty::Told);
   }
