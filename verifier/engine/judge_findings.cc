@@ -7,6 +7,7 @@
 #include <string>
 
 #include "verifier/engine/case.h"
+#include "verifier/engine/judge_job.h"
 #include "verifier/engine/log_case.h"
 #include "verifier/engine/rules.h"
 #include "verifier/engine/rules_log.h"
@@ -28,15 +29,16 @@ constexpr std::array<std::string_view, 2> kNoCause{"memlock-limited",
 struct Merged {
   Finding finding;
   std::vector<std::string> ranks;  // names; empty for a finding about the input as a whole
-  bool fromLog = false;
+  bool fromLog = false;            // it explains what the log shows
+  bool ofProcess = false;          // `ranks` are the log's
 };
 
 class Collector {
  public:
-  void add(Finding f, const std::string& rank, bool fromLog) {
+  void add(Finding f, const std::string& rank, bool fromLog, bool ofProcess = false) {
     const auto [known, isNew] = byId_.try_emplace(f.ruleId, merged_.size());
     if (isNew) {
-      merged_.push_back({std::move(f), {}, fromLog});
+      merged_.push_back({std::move(f), {}, fromLog, ofProcess});
     } else {
       Merged& m = merged_[known->second];
       m.fromLog = m.fromLog || fromLog;
@@ -96,9 +98,10 @@ class Collector {
   std::map<std::string, std::size_t> byId_;
 };
 
-void addAll(Collector& out, const Case& c, Scope scope, const std::string& rank, bool fromLog) {
+void addAll(Collector& out, const Case& c, const std::string& rank, bool fromLog) {
   for (const FindingKind kind : kKinds)
-    for (Finding& f : findings(c, kind, scope)) out.add(std::move(f), rank, fromLog);
+    for (Finding& f : findings(c, kind, Scope::Process))
+      out.add(std::move(f), rank, fromLog, c.process != nullptr);
 }
 
 void addProcesses(Collector& out, const JobFacts& job, const LogVerdict& log) {
@@ -111,7 +114,7 @@ void addProcesses(Collector& out, const JobFacts& job, const LogVerdict& log) {
     Case c(node, seen, &job);
     c.process = rank.process;
     c.log = &log;
-    addAll(out, c, Scope::Process, rankName(rank), true);
+    addAll(out, c, rankName(rank), true);
   };
   bool decided = false;
   for (const CommNet& comm : log.comms) {
@@ -135,12 +138,25 @@ void addProcesses(Collector& out, const JobFacts& job, const LogVerdict& log) {
   }
 }
 
+// What specs set counts where no log shows RDMA in use. The network is left open: what a spec says
+// of a process is no fact about it.
+void addSpecs(Collector& out, const JobFacts& job, const LogVerdict& log) {
+  if (log.engaged == Engaged::Yes || log.engaged == Engaged::NotNeeded) return;
+  if (const auto spec = specOutlook(job); !spec || spec->engaged == Engaged::NotNeeded) return;
+  const bool explains = log.engaged == Engaged::No || log.engaged == Engaged::Partial;
+  const Selection unknown;
+  for (const NodeFacts& node : nodesOfSpecs(job)) {
+    Case c(node, unknown, &job);
+    addAll(out, c, node.hostname, explains);
+  }
+}
+
 void addNode(Collector& out, const JobFacts& job, const NodeFacts& node,
              const PortListing* listing) {
   const Selection unknown;
   Case c(node, unknown, &job);
   c.listing = listing;
-  addAll(out, c, Scope::Process, "", false);
+  addAll(out, c, "", false);
 }
 
 // A port that went down while the job ran explains its errors; the ports' own rules say what to
@@ -171,6 +187,7 @@ JobFindings findingsOf(const JobFacts& job, const LogVerdict& log) {
   addProcesses(all, job, log);
   const NodeFacts node = nodeOfInput(job);
   if (job.log.processes.empty()) addNode(all, job, node, nullptr);
+  addSpecs(all, job, log);
   for (const PortListing& listing : job.ports.listings) {
     NodeFacts listed;
     listed.devices = listing.devices;

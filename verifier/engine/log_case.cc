@@ -11,6 +11,7 @@ namespace rdmaguard::engine {
 namespace {
 
 constexpr std::size_t kMaxDevices = 256;
+constexpr std::size_t kMaxSpecNodes = 256;
 
 // Soft-RoCE and Soft-iWARP name their devices so unless an administrator renames them.
 struct SoftwareName {
@@ -41,6 +42,19 @@ void addLockedMemory(const JobFacts& job, NodeFacts& node) {
   }
 }
 
+void addSettings(const JobFacts& job, const std::vector<SpecSetting>& from, NodeFacts& node) {
+  for (const SpecSetting& s : from) {
+    if (!s.valueKnown) continue;
+    Setting setting{s.name, s.value, job.source(s.at)};
+    const auto known = std::find_if(node.settings.begin(), node.settings.end(),
+                                    [&](const Setting& have) { return have.name == s.name; });
+    if (known == node.settings.end())
+      node.settings.push_back(std::move(setting));
+    else
+      *known = std::move(setting);  // what a command exports wins over the container's env
+  }
+}
+
 std::string version(const JobFacts& job, const ProcessLog& process) {
   if (!process.ncclVersion.empty()) return process.ncclVersion;
   return job.log.versions.size() == 1 ? job.log.versions.front() : std::string();
@@ -68,6 +82,30 @@ NodeFacts nodeOfInput(const JobFacts& job) {
   node.settings = job.settings;
   addLockedMemory(job, node);
   return node;
+}
+
+std::vector<NodeFacts> nodesOfSpecs(const JobFacts& job) {
+  std::vector<NodeFacts> nodes;
+  const auto keep = [&nodes](NodeFacts node) {
+    if (!node.settings.empty() && nodes.size() < kMaxSpecNodes) nodes.push_back(std::move(node));
+  };
+  for (const SpecRole& role : job.specs.roles)
+    for (const SpecContainer& container : role.containers) {
+      if (container.kind != ContainerKind::Main) continue;
+      NodeFacts node;
+      node.hostname = cat("container ", container.name, role.role.empty() ? "" : " of ", role.role);
+      node.container = "kubernetes";
+      addSettings(job, container.env, node);
+      addSettings(job, container.command.settings, node);
+      keep(std::move(node));
+    }
+  for (const BatchScript& script : job.specs.scripts) {
+    NodeFacts node;
+    node.hostname = cat("the script ", job.source(Place{script.at.file, 0}));
+    addSettings(job, script.shell.settings, node);
+    keep(std::move(node));
+  }
+  return nodes;
 }
 
 NodeFacts nodeOfProcess(const JobFacts& job, const ProcessLog& process) {

@@ -2,6 +2,8 @@
 // of what else the input says of the node. Pure.
 #pragma once
 
+#include <vector>
+
 #include "verifier/engine/judge_log.h"
 #include "verifier/engine/selection.h"
 
@@ -9,6 +11,10 @@ namespace rdmaguard::engine {
 
 /// What an input without a process says of a node: `env` output, `ulimit -l`.
 NodeFacts nodeOfInput(const JobFacts& job);
+
+/// What the containers and scripts of the input's specs set, each as a node of its own; those that
+/// set nothing are left out. `hostname` names the container or script.
+std::vector<NodeFacts> nodesOfSpecs(const JobFacts& job);
 
 /// `process` and what the input says of its node beside.
 NodeFacts nodeOfProcess(const JobFacts& job, const ProcessLog& process);
