@@ -14,6 +14,7 @@ struct RuleInput {
   std::string_view id;  ///< of the row in rules()
   std::string fires;
   std::string nearMiss;
+  std::string baseline{};  ///< figures to compare with, as JSON; empty: none is given
 };
 
 /// `text` with each `from` of the pairs (which must be there) replaced by its `to`, once.

@@ -122,6 +122,9 @@ std::vector<RuleInput> tests() {
   return {
       {"harness-result-differs", logAnd(own + table),
        logAnd(with(own, {{"21.4", "371.4"}}) + table)},
+      {"busbw-below-baseline", "NCCL version 2.29.3+cuda13.0\n" + table,
+       "NCCL version 2.28.9+cuda13.0\n" + table,
+       R"([{"op":"all_reduce","size_bytes":1073741824,"gpus":2,"nccl":"2.29.3","gbps":480}])"},
       {"nccl-test-wrong-results", with(table, {{"386.40      0", "386.40     12"}}), table},
       {"all-reduce-does-not-certify-all-to-all", table + logAnd(flushed("na", "10:00:00")),
        table + allToAll + logAnd(flushed("na", "10:00:00"))},

@@ -17,6 +17,7 @@
 #include "verifier/engine/job_json.h"
 #include "verifier/engine/judge_job.h"
 #include "verifier/readers/input.h"
+#include "verifier/readers/perf_baseline.h"
 
 namespace rdmaguard::cli {
 namespace {
@@ -70,7 +71,14 @@ int verify(VerifyOptions options) {
     fmt::print(stderr,
                "rdmaguard verify: paste the text, then press Ctrl-D on a line of its own\n");
 
-  const readers::InputResult input = readers::readInput(options.files);
+  engine::Baseline baseline;
+  if (!options.baseline.empty()) {
+    baseline = readers::readBaseline(options.baseline);
+    if (!baseline.usable())
+      return usage("--baseline " + named(options.baseline) + ": " + printable(baseline.problem));
+  }
+  readers::InputResult input = readers::readInput(options.files);
+  if (!options.baseline.empty()) engine::compare(input.facts, baseline);
   const bool nothing =
       std::all_of(input.facts.files.begin(), input.facts.files.end(), [&](const std::string& file) {
         return std::any_of(input.problems.begin(), input.problems.end(),
@@ -103,6 +111,9 @@ void addVerify(CLI::App& app, int& exitCode) {
   sub->add_option("--require", options.require,
                   "The network wanted: rdma, ib or roce, [,gdr]. Not met: exit code 2.")
       ->capture_default_str();
+  sub->add_option("--baseline", options.baseline,
+                  "Bus bandwidths to compare with: what nccl-tests printed, or JSON figures. Only "
+                  "the same operation, size, GPU count and NCCL version are compared.");
   sub->add_flag("--json", options.json, "One JSON object (docs/verdict.schema.json).");
   sub->add_flag("-q,--quiet", options.quiet, "Print nothing: the exit code says it.");
   sub->add_option("--color", options.color,

@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "verifier/engine/baseline.h"
+
 namespace rdmaguard::cli {
 namespace {
 
@@ -61,7 +63,7 @@ std::vector<std::string> busbwLines(const engine::JobFacts& facts) {
     }
     for (const BusbwRow& row : table.rows) {
       const bool worth = row.average || &row == fastest || &row == largest || row.wrong > 0;
-      if (worth) lines.push_back("  " + figure(row) + "  unverified");
+      if (worth) lines.push_back("  " + figure(row) + "  " + engine::standingOf(row));
     }
   }
   return lines;

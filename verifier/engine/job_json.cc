@@ -65,7 +65,10 @@ Json busbwJson(const JobFacts& facts) {
       if (row.inPlaceBusbw >= 0) one["in_place_gbps"] = row.inPlaceBusbw;
       if (row.timeUs > 0) one["time_us"] = row.timeUs;
       if (row.wrong >= 0) one["wrong"] = row.wrong;
-      one["baseline"] = "unverified";
+      one["baseline"] = row.standing == BusbwRow::Standing::Verified ? "verified"
+                        : row.standing == BusbwRow::Standing::Below  ? "below"
+                                                                     : "unverified";
+      if (row.expectedBusbw > 0) one["expected_gbps"] = row.expectedBusbw;
       one["source"] = facts.source(row.at);
       out.push_back(std::move(one));
     }

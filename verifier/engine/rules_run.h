@@ -34,6 +34,7 @@ MaybeFinding specCannotMatchPod(const Case& c);
 
 // rules_run_tests.cc: what bandwidth tests show.
 MaybeFinding harnessDiffers(const Case& c);
+MaybeFinding belowBaseline(const Case& c);
 MaybeFinding wrongResults(const Case& c);
 MaybeFinding testFailedSameNodes(const Case& c);
 MaybeFinding testPassedSameNodes(const Case& c);
@@ -56,6 +57,10 @@ inline constexpr std::array kRunRules{
          "Measure with sizes of 1 GiB and more, and synchronize the device before reading the "
          "clock.",
          "", "nccl-tests doc/PERFORMANCE.md", harnessDiffers, Scope::Job},
+    Rule{"busbw-below-baseline", "A bandwidth is well below the baseline given",
+         FindingKind::DegradedSignal,
+         "Compare devices, settings and GPUDirect RDMA with the run that the baseline is of.", "",
+         "--baseline: same operation, size, GPU count and NCCL version", belowBaseline, Scope::Job},
     Rule{"nccl-test-wrong-results", "A bandwidth test found wrong results",
          FindingKind::DegradedSignal,
          "Run the test on each node alone and take the one with wrong results out of service.", "",

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <utility>
 
+#include "verifier/engine/baseline.h"
 #include "verifier/engine/rules_run.h"
 #include "verifier/engine/rules_run_facts.h"
 #include "verifier/engine/text.h"
@@ -87,6 +88,22 @@ MaybeFinding harnessDiffers(const Case& c) {
     }
   }
   return std::nullopt;
+}
+
+MaybeFinding belowBaseline(const Case& c) {
+  if (!c.job) return std::nullopt;
+  const BusbwRow* worst = nullptr;
+  for (const PerfTable& t : c.job->run.tables)
+    for (const BusbwRow& row : t.rows)
+      if (row.standing == BusbwRow::Standing::Below &&
+          (!worst || row.busbw * worst->expectedBusbw < worst->busbw * row.expectedBusbw))
+        worst = &row;
+  if (!worst) return std::nullopt;
+  return findingOf(cat(worst->op, " reaches ", figure(worst->busbw), " where the baseline has ",
+                       figure(worst->expectedBusbw), "."),
+                   {{cat("The bus bandwidth is ", standingOf(*worst), "."),
+                     c.job->source(worst->at), Certainty::Told}},
+                   Certainty::Told);
 }
 
 MaybeFinding wrongResults(const Case& c) {
