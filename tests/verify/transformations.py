@@ -13,7 +13,7 @@ import yaml
 NCCL_PREFIX = re.compile(rb"([A-Za-z0-9][A-Za-z0-9._-]*):(\d+):\d+ (?:\[\d+\] )?")
 # What a launcher or a log collector puts in front of a line: nobody adds it twice.
 TAGGED = re.compile(
-    rb"^\s*(?:\x1b\[[0-9;]*m)*(?:\d+: |\[\d+,\d+\]<std|\[[a-z-]+\d+\]:|\([^)]*pid=|\[\d+\] |<?\d{4}-\d\d-\d\dT\S+ "
+    rb"^\s*(?:\x1b\[[0-9;]*m)*(?:\xe2\x94\x82|\d+: |\[\d+,\d+\]<std|\[[a-z-]+\d+\]:|\([^)]*pid=|\[\d+\] |<?\d{4}-\d\d-\d\dT\S+ "
     rb"|\S+\s+\| |\S+\.(?:log|txt|out|err)[:-]|[\w.-]+: (?=[\w.-]+:\d+:\d+))",
     re.MULTILINE,
 )
@@ -128,6 +128,8 @@ def coloured(name):
     def colour(line, i):
         del i
         text = line.rstrip(b"\r\n")
+        if b"\x1b" in text:
+            return line
         green = re.sub(rb"NCCL (?:INFO|WARN)", lambda m: b"\x1b[1;32m" + m[0] + b"\x1b[0m", text)
         return b"\x1b[36m" + green + b"\x1b[0m" + line[len(text):]
 
@@ -293,8 +295,17 @@ TRANSFORMATIONS = {
 }
 
 
+# A paste has no files, and so loses what is told by which file says it.
+ONLY_BY_FILES = {
+    "pasted": {"onset-one-pod", "onset-several-nodes", "nccl-test-passed-same-nodes",
+               "nccl-test-failed-same-nodes"},
+}
+
+
 def applies(transformation, kind, files):
     _, kinds, tags = TRANSFORMATIONS[transformation]
     if kind not in kinds:
         return False
-    return not (tags and any(TAGGED.search(d) for d in files.values()))
+    # A program writes its JSON into a file, and a terminal draws its box around all of it.
+    return not (tags and any(name.endswith((".json", ".jsonl")) or TAGGED.search(data)
+                             for name, data in files.items()))

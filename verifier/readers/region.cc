@@ -82,6 +82,8 @@ void LineRouter::line(std::string_view text, Place at, bool further) {
 }
 
 void LineRouter::plain(std::string_view text, Place at, bool further) {
+  // Quoted in mail or drawn into a box: what stands in it may be a log.
+  if (!text.empty() && (text.front() == '>' || text.front() == '\xe2')) text = withoutFrame(text);
   if (!text.empty() && text.front() == '{' && unwrapped(text, at)) return;
   if ((kind_ == kSpec || kind_ == kBatch) && regionFirst(text) && offerRegion(text, at)) {
     ++counts_.lines;
