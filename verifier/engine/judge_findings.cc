@@ -138,25 +138,28 @@ void addProcesses(Collector& out, const JobFacts& job, const LogVerdict& log) {
   }
 }
 
+bool offRdma(const LogVerdict& log) {
+  return log.engaged == Engaged::No || log.engaged == Engaged::Partial;
+}
+
 // What specs set counts where no log shows RDMA in use. The network is left open: what a spec says
 // of a process is no fact about it.
 void addSpecs(Collector& out, const JobFacts& job, const LogVerdict& log) {
   if (log.engaged == Engaged::Yes || log.engaged == Engaged::NotNeeded) return;
   if (const auto spec = specOutlook(job); !spec || spec->engaged == Engaged::NotNeeded) return;
-  const bool explains = log.engaged == Engaged::No || log.engaged == Engaged::Partial;
   const Selection unknown;
   for (const NodeFacts& node : nodesOfSpecs(job)) {
     Case c(node, unknown, &job);
-    addAll(out, c, node.hostname, explains);
+    addAll(out, c, node.hostname, offRdma(log));
   }
 }
 
-void addNode(Collector& out, const JobFacts& job, const NodeFacts& node,
-             const PortListing* listing) {
+void addNode(Collector& out, const JobFacts& job, const NodeFacts& node, const PortListing* listing,
+             bool explains) {
   const Selection unknown;
   Case c(node, unknown, &job);
   c.listing = listing;
-  addAll(out, c, "", false);
+  addAll(out, c, "", explains);
 }
 
 // A port that went down while the job ran explains its errors; the ports' own rules say what to
@@ -186,12 +189,12 @@ JobFindings findingsOf(const JobFacts& job, const LogVerdict& log) {
   Collector all;
   addProcesses(all, job, log);
   const NodeFacts node = nodeOfInput(job);
-  if (job.log.processes.empty()) addNode(all, job, node, nullptr);
+  if (job.log.processes.empty()) addNode(all, job, node, nullptr, false);
   addSpecs(all, job, log);
   for (const PortListing& listing : job.ports.listings) {
     NodeFacts listed;
     listed.devices = listing.devices;
-    addNode(all, job, listed, &listing);
+    addNode(all, job, listed, &listing, offRdma(log));
   }
   const Selection seen = selectionOf(log);
   Case c(node, seen, &job);

@@ -122,6 +122,9 @@ std::string verdictSentence(const JobVerdict& v, const LogVerdict& log) {
   if (!log.any && v.exitCode == 1)
     return "RDMA is possible, and something here weakens or endangers it; whether a job uses it, "
            "its log has to show.";
+  if (v.job.transport == Transport::External)
+    return cat("Cannot tell whether RDMA is engaged: traffic goes through ", netWords(v.job),
+               ", and no line shows whether that is RDMA.");
   return "Cannot tell whether RDMA is engaged: no line of the input shows which network was used.";
 }
 
