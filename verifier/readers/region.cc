@@ -1,6 +1,7 @@
 // See region.h.
 #include "verifier/readers/region.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -83,11 +84,19 @@ void LineRouter::line(std::string_view text, Place at, bool further) {
 
 void LineRouter::plain(std::string_view text, Place at, bool further) {
   // Quoted in mail or drawn into a box: what stands in it may be a log.
-  if (!text.empty() && (text.front() == '>' || text.front() == '\xe2')) text = withoutFrame(text);
+  // Further in, a manifest may have it.
+  if (!text.empty() &&
+      (text.front() == '>' || text.front() == '\xe2' || (text.front() == ' ' && kind_ == kNone))) {
+    const auto first = std::min(text.find_first_not_of(' '), text.size() - 1);
+    if (text[first] == '>' || text[first] == '\xe2') text = withoutFrame(text.substr(first));
+  }
   if (!text.empty() && text.front() == '{' && unwrapped(text, at)) return;
-  if ((kind_ == kSpec || kind_ == kBatch) && regionFirst(text) && offerRegion(text, at)) {
-    ++counts_.lines;
-    return;
+  if (kind_ == kSpec || kind_ == kBatch) {
+    const std::string_view bare = withoutControls(text, controls_);
+    if (regionFirst(bare) && offerRegion(bare, at)) {
+      ++counts_.lines;
+      return;
+    }
   }
   // NUL runs stand where a network file system lost a writer's bytes.
   if (text.empty() || text.front() != '\0') {
@@ -140,7 +149,10 @@ void LineRouter::other(std::string_view text, Place at, bool further) {
     close(false);
     return;
   }
-  if (offerRegion(text, at)) return;
+  if (offerRegion(text, at)) {
+    perf_.command(text);
+    return;
+  }
   if (perf_.line(text, at)) return;
   if (events_.line(text, at)) return;
   if (further) return;
