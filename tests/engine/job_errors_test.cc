@@ -81,6 +81,21 @@ TEST(JobErrors, AnErrorBesideAHealthyNetworkDegradesIt) {
   EXPECT_EQ(in.judged().job.engaged, Engaged::Yes);
 }
 
+TEST(JobErrors, ABootstrapFailureAfterACompleteInitIsNoFailedSetUp) {
+  JobInput in = onIb();
+  ProcessLog& p = in.facts.log.processes[0];
+  in.channel(p, "IB", true);
+  Event& e = in.event("socket-connect-failed", Phase::Setup);
+  EXPECT_EQ(in.judged().job.engaged, Engaged::No);
+  p.comms[0].complete = true;
+  EXPECT_EQ(in.judged().job.engaged, Engaged::Yes);
+  EXPECT_EQ(in.judged().exitCode, 1);
+  e.network = "IB";
+  EXPECT_EQ(in.judged().job.engaged, Engaged::No) << "connections may be made after the init";
+  p.comms[0].ringGdr = 1;
+  EXPECT_EQ(in.judged().job.engaged, Engaged::Yes) << "the rings were connected";
+}
+
 TEST(JobErrors, SelectedAndNothingAfterItIsYesWithANote) {
   JobInput in = onIb();
   EXPECT_TRUE(findingOf(in.judged(), "selected-not-connected"));
@@ -98,6 +113,27 @@ TEST(JobErrors, ARequirementThatIsNotMetIsExit2) {
   EXPECT_EQ(roce.job.violation, "RoCE is required and NCCL uses IB.");
   EXPECT_EQ(in.judged({Requirement::Net::IB, true}).exitCode, 2);
   EXPECT_EQ(in.judged({Requirement::Net::IB, false}).job.requirement, Met::Yes);
+}
+
+TEST(JobErrors, WhatASpecSetsIsNamedWithItsContainer) {
+  JobInput in;
+  in.uses(in.process("a", 0), "Socket");
+  in.facts.specs.any = true;
+  in.facts.specs.roles.emplace_back();
+  in.facts.specs.roles[0].role = "Worker";
+  in.facts.specs.roles[0].containers.emplace_back();
+  SpecContainer& c = in.facts.specs.roles[0].containers[0];
+  c.name = "t";
+  SpecSetting set;
+  set.name = "NCCL_IB_DISABLE";
+  set.value = "1";
+  set.at = in.next();
+  c.env.push_back(set);
+  const JobVerdict v = in.judged();
+  const Finding* f = findingOf(v, "ib-disabled-by-env");
+  ASSERT_TRUE(f);
+  EXPECT_NE(f->what.find("So for container t of Worker."), std::string::npos) << f->what;
+  EXPECT_NE(f->fix.find("Remove NCCL_IB_DISABLE from log.txt:"), std::string::npos) << f->fix;
 }
 
 TEST(JobErrors, UnknownSaysWhatToGather) {

@@ -146,7 +146,7 @@ bool offRdma(const LogVerdict& log) {
 // of a process is no fact about it.
 void addSpecs(Collector& out, const JobFacts& job, const LogVerdict& log) {
   if (log.engaged == Engaged::Yes || log.engaged == Engaged::NotNeeded) return;
-  if (const auto spec = specOutlook(job); !spec || spec->engaged == Engaged::NotNeeded) return;
+  if (const auto spec = specOutlook(job); spec && spec->engaged == Engaged::NotNeeded) return;
   const Selection unknown;
   for (const NodeFacts& node : nodesOfSpecs(job)) {
     Case c(node, unknown, &job);

@@ -198,6 +198,17 @@ void readEvents(LogVerdict& v, const JobFacts& job) {
       v.setupFailure = &e;
 }
 
+// The network carried a communicator before this failure: NCCL reports its rings connected; or its
+// init is complete, and what failed is no call of the network (which connects late since 2.22).
+bool ranBefore(const LogVerdict& v, const Event& e) {
+  for (const CommNet& c : v.comms)
+    for (const RankNet& r : c.ranks) {
+      if (!r.comm || r.comm->edges.empty()) continue;
+      if (r.comm->ringGdr || (r.comm->complete && e.network.empty())) return true;
+    }
+  return false;
+}
+
 // What errors prove of the network, beside the lines that name it: a completion proves a
 // connection; a failed set-up means that no data went over what was selected.
 void applyEvents(LogVerdict& v, const JobFacts& job) {
@@ -217,7 +228,8 @@ void applyEvents(LogVerdict& v, const JobFacts& job) {
     v.net.transport = Transport::RoCE;
     v.net.linkLayerShown = true;
   }
-  if (!v.setupFailure || v.connected || v.engaged == Engaged::NotNeeded) {
+  if (!v.setupFailure || v.connected || v.engaged == Engaged::NotNeeded ||
+      ranBefore(v, *v.setupFailure)) {
     v.setupFailure = nullptr;
     return;
   }

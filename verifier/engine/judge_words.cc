@@ -19,7 +19,7 @@ std::string netWords(const Verdict& v) {
     case Transport::External:
       return cat("the net plugin ", v.externalName);
     case Transport::Mixed:
-      return "different networks";
+      return v.engaged == Engaged::Yes ? "InfiniBand and RoCE ports at once" : "different networks";
     case Transport::None:
       return "no network";
     case Transport::Unknown:
