@@ -321,7 +321,7 @@ def differences(case, status, megabytes, seconds, printed):
         yield "an exception's own words"
     if "\0" in printed or re.search(r"[\x01-\x08\x0e-\x1f]", printed):
         yield "control characters in the output"
-    if len(printed) > 200_000:
+    if len(printed) > 200_000 and not printed.startswith("{"):
         yield f"{len(printed)} characters of output"
     if megabytes > case.megabytes:
         yield f"{megabytes:.0f} MB, more than {case.megabytes}"
