@@ -146,6 +146,7 @@ MaybeFinding ranksDisagree(const Case& c) {
   }
   if (!other) return std::nullopt;
   std::vector<std::string> names;
+  names.reserve(off.size());
   for (const RankNet* r : off) names.push_back(rankName(*r));
   Finding f{.what = cat(
                 "The ranks of a communicator are on different networks: ", listed(names, kMaxNamed),
@@ -223,7 +224,7 @@ MaybeFinding wrongInterface(const Case& c) {
     // An odd name alone is no fault where it works.
     const bool fails = c.log->setupFailure != nullptr && local;
     if (!fails && !(local && sharedAddress(*c.job, p))) continue;
-    const Place at = p.comms.empty() ? p.deviceListAt : p.comms.front().first;
+    const Place at = p.bootstrapInterface.empty() ? p.deviceListAt : p.bootstrapAt;
     f.evidence.push_back({cat(p.host.empty() ? std::string("A process") : p.host, " uses ",
                               interface, p.address.empty() ? "" : cat(" (", p.address, ")"), "."),
                           c.job->source(Place{p.file, at.line}), Certainty::Told});

@@ -2,6 +2,7 @@
 // log lines of a process show them: NCCL's own words in place of the node's files. Called by the
 // functions of those files when Case::process is set.
 #include <algorithm>
+#include <cmath>
 
 #include "verifier/engine/rule_functions.h"
 #include "verifier/engine/settings.h"
@@ -42,7 +43,7 @@ bool explains(const PluginFailure& f, const Setting* asked) {
 }
 
 std::string failureWords(const PluginFailure& f) {
-  const std::string name = f.plugin.empty() ? std::string("the net plugin") : f.plugin;
+  std::string name = f.plugin.empty() ? std::string("the net plugin") : f.plugin;
   switch (f.kind) {
     case PluginFailure::Kind::NotThere:
       return cat(name, " was asked for and is not there");
@@ -198,7 +199,7 @@ MaybeFinding hcaFilterInLog(const Case& c) {
 MaybeFinding slowNicInLog(const Case& c) {
   const ProcessLog& p = *c.process;
   if (p.slowestGbps <= 0 || p.slowestGbps > kSlowGbyte) return std::nullopt;
-  const auto gbit = static_cast<std::size_t>(p.slowestGbps * kGbitPerGbyte + 0.5);
+  const auto gbit = static_cast<std::size_t>(std::lround(p.slowestGbps * kGbitPerGbyte));
   return Finding{
       .what = cat("A network port that NCCL counts on runs at about ", std::to_string(gbit),
                   " Gb/s: RDMA is engaged, on a slow port."),
