@@ -20,7 +20,9 @@ struct ListedDevice {
   int port = 1;
   LinkLayer linkLayer = LinkLayer::Unknown;
   std::string linkLayerText;  ///< as NCCL wrote it: "IB", "RoCE"
-  int index = -1;             ///< NCCL's number for it, which channel lines name; -1 = a member
+  int index = -1;  ///< NCCL's number for it, which channel lines name; -1 = not known. Members of
+                   ///< a merged NIC have the number of that NIC.
+  bool merged = false;  ///< a member of a merged NIC: "[0]={[0] mlx5_0:1/IB, [1] mlx5_1:1/IB}"
 };
 
 /// A line that names the network of a communicator.
@@ -61,14 +63,18 @@ struct CommLog {
   int localRanks = 0;  ///< 0 = not known
   bool mnnvl = false;  ///< "MNNVL 1"
   bool split = false;  ///< made by ncclCommSplit or ncclCommShrink: inherits its parent's network
+  std::string parent;  ///< of a split: the parent's pointer; empty = not said
   bool started = false, complete = false, destroyed = false, aborted = false;
-  std::string network;  ///< of the network line that belongs to it; empty = none seen
+  std::string network;  ///< of the network line that belongs to it; empty = none seen. Where the
+                        ///< process's threads all say the same, also without one of its own.
   NetworkLine::Form networkForm = NetworkLine::Form::Using;
   Place networkAt;
   std::vector<NetEdges> edges;
   std::uint64_t localEdges = 0;  ///< channels "via P2P/…", "via SHM/…", NVLS, "P2P/MNNVL"
   std::uint64_t mnnvlEdges = 0;  ///< of those, "P2P/MNNVL"
   std::uint64_t crossEdges = 0;  ///< local edges to a rank that another host's process has
+  std::uint64_t collNetEdges = 0;     ///< "via COLLNET/SHARP/0": reductions in the switch, on RDMA
+  std::uint64_t collNetEdgesGdr = 0;  ///< of those, with GDR
   std::vector<int> netPeers;     ///< ranks at the other end of NET channels, at most 64, sorted
   std::vector<int> localPeers;   ///< ranks at the other end of local channels, at most 64, sorted
   std::optional<int> ringGdr;    ///< of "use ring PXN x GDR y"
@@ -117,6 +123,7 @@ struct ProcessLog {
   std::string
       address;  ///< of its OOB or Bootstrap line: "192.0.2.11"; tells equal host names apart
   std::string bootstrapInterface;  ///< "eth0"
+  Place bootstrapAt;
   std::string oobInterface;        ///< of the NET/IB line
   int launcherRank = -1;           ///< "[default3]:", "[1,12]<stdout>:", "3: "; -1 = none
   std::uint32_t file = 0;
@@ -125,6 +132,7 @@ struct ProcessLog {
   std::vector<NetworkLine> networks;  ///< distinct (form, network), in order of appearance
   std::vector<ListedDevice> devices;  ///< of the last complete device list
   bool deviceListSeen = false;        ///< a "NET/IB : Using" list, even an empty one
+  bool deviceListCut = false;         ///< `devices` lacks its beginning or its end: compare no sets
   std::string deviceListNet;          ///< who printed it: "IB", "IBext_v8", ...
   Place deviceListAt;
   std::vector<Setting> settings;  ///< "X set by environment to Y": one per name
@@ -154,8 +162,10 @@ struct LogFacts {
   std::vector<ProcessLog> processes;  ///< in order of appearance
   std::vector<std::string> versions;  ///< distinct "NCCL version X" without a process
   std::vector<Place> versionsAt;
+  bool rccl = false;                   ///< one of them was "RCCL version"
   std::uint64_t lines = 0;             ///< NCCL lines in all
   bool repeatedAcrossCluster = false;  ///< Ray's "[repeated 15x across cluster]"
+  bool tooMany = false;  ///< more processes or communicators than are kept: some are not told of
   bool cut = false;                    ///< the input ended within a line
 };
 
