@@ -81,6 +81,7 @@ bool takePdshHost(LinePrefix& p) {
     dotOrDash |= s[n] == '-' || s[n] == '.';
     ++n;
   }
+  if (s.starts_with("nvidia-")) return false;  // "nvidia-nvswitch0: SXid": a driver's device
   if (n == 0 || !digit || !dotOrDash || n + 1 >= s.size() || s[n] != ':' || s[n + 1] != ' ')
     return false;
   p.host = s.substr(0, n);
@@ -128,6 +129,24 @@ bool takeFrame(LinePrefix& p) {
   return false;
 }
 
+// Any of those, each of which its first byte gives away: every line of a log comes here.
+bool takeTag(LinePrefix& p) {
+  switch (p.rest.front()) {
+    case '>':
+    case '|':
+    case '\xE2':
+      return takeFrame(p);
+    case '[':
+      return takeRankTag(p) || takeMpiTag(p) || takeActor(p);
+    case '(':
+      return takeActor(p);
+    case 's':
+      return takeStreamName(p);
+    default:
+      return false;
+  }
+}
+
 bool takeTime(LinePrefix& p) {
   const std::size_t n = stampLength(p.rest);
   if (n == 0) return false;
@@ -165,10 +184,10 @@ void takeSyslogHost(LinePrefix& p) {
 }  // namespace
 
 std::string_view trimmed(std::string_view text) noexcept {
-  constexpr std::string_view kBlank = " \t\r\v\f";
-  const auto from = text.find_first_not_of(kBlank);
-  if (from == std::string_view::npos) return {};
-  return text.substr(from, text.find_last_not_of(kBlank) - from + 1);
+  constexpr auto isBlank = [](char c) { return c == ' ' || (c >= '\t' && c <= '\r' && c != '\n'); };
+  while (!text.empty() && isBlank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && isBlank(text.back())) text.remove_suffix(1);
+  return text;
 }
 
 LinePrefix takePrefix(std::string_view line) noexcept {
@@ -177,7 +196,7 @@ LinePrefix takePrefix(std::string_view line) noexcept {
   constexpr int kMostTags = 6;
   for (int i = 0; i < kMostTags && !p.rest.empty(); ++i) {
     const std::size_t before = p.rest.size();
-    if (!takeFrame(p) && !takeRankTag(p) && !takeMpiTag(p) && !takeActor(p) && !takeStreamName(p)) {
+    if (!takeTag(p)) {
       if (p.time.empty() && takeTime(p)) {
         takeSyslogHost(p);
       } else if (p.rank < 0 && takeSlurmLabel(p)) {

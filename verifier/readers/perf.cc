@@ -2,12 +2,14 @@
 #include "verifier/readers/perf.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <memory>
 #include <set>
 #include <string>
 
 #include "verifier/readers/event_prefix.h"
+#include "verifier/readers/event_words.h"
 #include "verifier/readers/perf_json.h"
 #include "verifier/readers/perf_op.h"
 #include "verifier/readers/perf_row.h"
@@ -21,6 +23,24 @@ using engine::PerfTable;
 
 bool contains(std::string_view text, std::string_view part) {
   return text.find(part) != std::string_view::npos;
+}
+
+// What every line of a table but its rows and its heading has one of: nearly all lines of a log
+// come here, and have none.
+bool mayBeOfTable(std::string_view text) {
+  static constexpr std::array<std::string_view, 9> kWords{
+      "Collective test", "ccl-tests", "nThread", "Using devices", "Avg bus bandwidth",
+      "Out of bounds",   "Rank",      "_perf",   "failure"};
+  static const WordSet words(kWords);
+  return words.in(text).any();
+}
+
+// "busbw", "algbw(GB/s)", "Busbw", "BW".
+bool namesBandwidth(std::string_view text) {
+  for (std::size_t i = 1; i < text.size(); ++i)
+    if ((text[i] == 'w' || text[i] == 'W') && (text[i - 1] == 'b' || text[i - 1] == 'B'))
+      return true;
+  return contains(text, "andwidth");
 }
 
 // The number behind `key`, blanks, ':' and '=' between them skipped.
@@ -63,6 +83,16 @@ struct PerfReader::State {
     closed = true;
     heading.reset();
     current(at);
+  }
+  void command(std::string_view text) {
+    if (!contains(text, "_perf")) return;
+    std::string op = operationIn(text);
+    if (op.empty()) return;
+    announcedOp = op;
+    if (!closed && tables.last().rowsSeen == 0 && tables.last().op.empty())
+      tables.last().op = std::move(op);
+    else
+      closed = true;
   }
   void average(double gbps, bool failed, Place at);
   bool preamble(std::string_view text, Place at);
@@ -148,14 +178,14 @@ bool PerfReader::line(std::string_view text, Place at) {
   State& s = *state_;
   const std::string_view body = takePrefix(text).rest;
   if (body.empty()) return false;
-  if (s.preamble(body, at) || s.footer(body, at)) return true;
-  if (const auto rank = parseRank(body)) {
+  const bool mayBe = mayBeOfTable(body);
+  if (mayBe && (s.preamble(body, at) || s.footer(body, at))) return true;
+  if (const auto rank = mayBe ? parseRank(body) : std::nullopt) {
     if (!s.closed && s.tables.last().rowsSeen != 0) s.begin(at);
     s.tables.list(s.current(at), rank->rank, rank->host);
     return true;
   }
-  if (contains(body, "bw") || contains(body, "BW") || contains(body, "Bw") ||
-      contains(body, "andwidth")) {
+  if (namesBandwidth(body)) {
     if (auto heading = parseHeading(body)) {
       if (!s.closed && s.tables.last().rowsSeen != 0) s.begin(at);
       PerfTable& t = s.current(at);
@@ -169,16 +199,9 @@ bool PerfReader::line(std::string_view text, Place at) {
     s.tables.add(s.current(at), *row, at);
     return true;
   }
-  if (contains(body, "_perf"))
-    if (std::string op = operationIn(body); !op.empty()) {
-      s.announcedOp = op;
-      if (!s.closed && s.tables.last().rowsSeen == 0 && s.tables.last().op.empty())
-        s.tables.last().op = std::move(op);
-      else
-        s.closed = true;
-    }
-  if (contains(body, "Test NCCL failure") || contains(body, ": Test failure ") ||
-      contains(body, "Test CUDA failure")) {
+  if (mayBe) s.command(body);
+  if (mayBe && (contains(body, "Test NCCL failure") || contains(body, ": Test failure ") ||
+                contains(body, "Test CUDA failure"))) {
     if (!s.closed) s.tables.last().failed = true;
     return false;  // what failed is for the event reader
   }
@@ -188,6 +211,10 @@ bool PerfReader::line(std::string_view text, Place at) {
 
 bool PerfReader::open() const {
   return !state_->closed && (state_->heading || state_->tables.last().rowsSeen > 0);
+}
+
+void PerfReader::command(std::string_view text) {
+  state_->command(text);
 }
 
 bool PerfReader::json(std::string_view text, Place at) {

@@ -98,6 +98,14 @@ std::string operationIn(std::string_view text, bool loose) noexcept {
   return {};
 }
 
+bool isElementType(std::string_view word) noexcept {
+  if (sizeOfType(word) != 0) return true;
+  constexpr std::array<std::string_view, 4> kFamilies{"fp8", "f8e", "bf16", "fp16"};
+  return std::any_of(kFamilies.begin(), kFamilies.end(),
+                     [word](std::string_view family) { return word.starts_with(family); }) ||
+         word == "bool";
+}
+
 std::string_view inferOperation(const OperationSigns& row) noexcept {
   const double factor = row.algbw > 0 && row.busbw > 0 ? row.busbw / row.algbw : 0;
   constexpr double kRounding = 0.02;

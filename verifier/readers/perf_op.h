@@ -16,6 +16,9 @@ std::string operationOf(std::string_view word) noexcept;
 /// ("results/alltoall.txt"). Empty = none.
 std::string operationIn(std::string_view text, bool loose = false) noexcept;
 
+/// A data type as nccl-tests and rccl-tests name them ("float", "bfloat16", "f8e4m3").
+bool isElementType(std::string_view word) noexcept;
+
 /// What one row shows of the operation that it measured.
 struct OperationSigns {
   std::uint64_t size = 0, count = 0;

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <string>
 
+#include "verifier/readers/perf_op.h"
+
 namespace rdmaguard::readers {
 namespace {
 
@@ -245,8 +247,8 @@ bool isDate(std::string_view s) {
 // from how many words there are.
 std::optional<ParsedRow> byShape(const Tokens& tokens) {
   for (std::size_t from = 0; from < kMaxPrefixTokens && from + 6 <= tokens.n; ++from) {
-    if (!sizeIn(tokens.word[from]) || !allDigits(tokens.word[from + 1]) ||
-        !isWord(tokens.word[from + 2]))
+    if (!allDigits(tokens.word[from + 1]) || !sizeIn(tokens.word[from]) ||
+        !isElementType(tokens.word[from + 2]))
       continue;
     RowBuilder b;
     b.put(Column::Size, tokens.word[from], 1);
