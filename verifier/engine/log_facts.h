@@ -70,14 +70,14 @@ struct CommLog {
   NetworkLine::Form networkForm = NetworkLine::Form::Using;
   Place networkAt;
   std::vector<NetEdges> edges;
-  std::uint64_t localEdges = 0;  ///< channels "via P2P/…", "via SHM/…", NVLS, "P2P/MNNVL"
-  std::uint64_t mnnvlEdges = 0;  ///< of those, "P2P/MNNVL"
-  std::uint64_t crossEdges = 0;  ///< local edges to a rank that another host's process has
+  std::uint64_t localEdges = 0;       ///< channels "via P2P/…", "via SHM/…", NVLS, "P2P/MNNVL"
+  std::uint64_t mnnvlEdges = 0;       ///< of those, "P2P/MNNVL"
+  std::uint64_t crossEdges = 0;       ///< local edges to a rank that another host's process has
   std::uint64_t collNetEdges = 0;     ///< "via COLLNET/SHARP/0": reductions in the switch, on RDMA
   std::uint64_t collNetEdgesGdr = 0;  ///< of those, with GDR
-  std::vector<int> netPeers;     ///< ranks at the other end of NET channels, at most 64, sorted
-  std::vector<int> localPeers;   ///< ranks at the other end of local channels, at most 64, sorted
-  std::optional<int> ringGdr;    ///< of "use ring PXN x GDR y"
+  std::vector<int> netPeers;    ///< ranks at the other end of NET channels, at most 64, sorted
+  std::vector<int> localPeers;  ///< ranks at the other end of local channels, at most 64, sorted
+  std::optional<int> ringGdr;   ///< of "use ring PXN x GDR y"
   Place first;
   std::uint64_t opLines = 0;  ///< "AllReduce: opCount ..." lines (NCCL_DEBUG_SUBSYS=COLL)
   std::string lastOp;         ///< the last of them: "AllReduce"
@@ -124,8 +124,8 @@ struct ProcessLog {
       address;  ///< of its OOB or Bootstrap line: "192.0.2.11"; tells equal host names apart
   std::string bootstrapInterface;  ///< "eth0"
   Place bootstrapAt;
-  std::string oobInterface;        ///< of the NET/IB line
-  int launcherRank = -1;           ///< "[default3]:", "[1,12]<stdout>:", "3: "; -1 = none
+  std::string oobInterface;  ///< of the NET/IB line
+  int launcherRank = -1;     ///< "[default3]:", "[1,12]<stdout>:", "3: "; -1 = none
   std::uint32_t file = 0;
   std::string ncclVersion;  ///< "2.26.2"; empty = not said by this process
   bool rccl = false;
@@ -166,7 +166,7 @@ struct LogFacts {
   std::uint64_t lines = 0;             ///< NCCL lines in all
   bool repeatedAcrossCluster = false;  ///< Ray's "[repeated 15x across cluster]"
   bool tooMany = false;  ///< more processes or communicators than are kept: some are not told of
-  bool cut = false;                    ///< the input ended within a line
+  bool cut = false;      ///< the input ended within a line
 };
 
 }  // namespace rdmaguard::engine

@@ -81,12 +81,16 @@ std::string_view withoutFrame(std::string_view line) {
 }
 
 bool looksBinary(std::string_view line) {
-  line = line.substr(0, 4096);
-  const auto odd = std::count_if(line.begin(), line.end(), [](char c) {
+  constexpr auto isOdd = [](char c) {
     const auto b = static_cast<unsigned char>(c);
     return b < 0x20 && c != '\t' && c != '\r' && c != kEscape && c != '\b' && c != '\f';
-  });
-  return odd > 0 && static_cast<std::size_t>(odd) * 16 >= line.size();
+  };
+  // Binary data shows it at once; text is not looked at to its end.
+  const std::string_view start = line.substr(0, 64);
+  if (std::none_of(start.begin(), start.end(), isOdd)) return false;
+  line = line.substr(0, 4096);
+  const auto odd = std::count_if(line.begin(), line.end(), isOdd);
+  return static_cast<std::size_t>(odd) * 16 >= line.size();
 }
 
 }  // namespace rdmaguard::readers

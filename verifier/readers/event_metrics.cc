@@ -44,9 +44,11 @@ bool hasAny(std::string_view text, const auto& words) {
 }  // namespace
 
 bool MetricsReader::heading(std::string_view text) {
+  constexpr std::array<std::string_view, 5> kTimes{"time", "timestamp", "ts", "date", "datetime"};
+  // Nearly every line with a comma in it stops here.
+  if (trimmed(text.substr(0, text.find(','))).size() > kTimes[1].size()) return false;
   const auto fields = fieldsOf(text);
   if (fields.size() < 2) return false;
-  constexpr std::array<std::string_view, 5> kTimes{"time", "timestamp", "ts", "date", "datetime"};
   std::vector<Series> columns;
   bool useful = false;
   for (const std::string_view field : fields) {

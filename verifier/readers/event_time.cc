@@ -131,6 +131,7 @@ Stamp isoStamp(Cursor c) {
 
 // Wed Oct 14 08:02:10 2026, Oct 14 08:02:10
 Stamp kernelStamp(Cursor c) {
+  if (c.peek() < 'A' || c.peek() > 'Z') return {};
   if (takeName(c, kWeekdays) != 0) c.blanks();
   const int month = takeName(c, kMonths);
   if (month == 0 || c.peek() != ' ') return {};

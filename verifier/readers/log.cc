@@ -312,7 +312,7 @@ bool LogReader::State::bareLine(std::string_view text, Place at) {
     return true;
   }
   const bool tail =
-      rest.find(":1/") != std::string_view::npos && rest.find("; OOB ") != std::string_view::npos;
+      rest.find("; OOB ") != std::string_view::npos && rest.find(":1/") != std::string_view::npos;
   if (!tail && !Messages::isUnmistakable(rest)) return false;
   Header nobody;
   Thread& t = threadOf(

@@ -126,7 +126,8 @@ Parsed parseChannel(std::string_view text, ChannelLine& out) noexcept {
     out.end = ChannelLine::End::Send;
   else
     named = false;
-  if (!c.words(" via ")) return cutWithinVia(c) || c.cutWithin(" via ") ? Parsed::Cut : Parsed::Other;
+  if (!c.words(" via "))
+    return cutWithinVia(c) || c.cutWithin(" via ") ? Parsed::Cut : Parsed::Other;
   Parsed parsed = Parsed::Whole;
   if (c.words("NET/")) {
     out.via = ChannelLine::Via::Net;

@@ -23,9 +23,9 @@ struct ChannelLine {
   std::string_view network;  ///< Net: "IB", "AWS Libfabric"; CollNet: "SHARP"
   int device = -1;           ///< NCCL's number of the network device
   bool gdr = false;
-  bool pxn = false;    ///< "(4)": sent through another GPU's proxy
-  bool mnnvl = false;  ///< "P2P/MNNVL": memory of another node over NVLink
-  bool whole = false;  ///< nothing after it
+  bool pxn = false;       ///< "(4)": sent through another GPU's proxy
+  bool mnnvl = false;     ///< "P2P/MNNVL": memory of another node over NVLink
+  bool whole = false;     ///< nothing after it
   std::string_view comm;  ///< of a suffix "comm 0x55.. nRanks 32"; empty = none
 };
 

@@ -13,7 +13,8 @@ bool isNameChar(char c) {
 }
 
 LinkLayer linkLayerOf(std::string_view text) {
-  // NCCL writes "RoCE" for every link layer that is not InfiniBand; plugins write the kernel's word.
+  // NCCL writes "RoCE" for every link layer that is not InfiniBand; plugins write the kernel's
+  // word.
   if (startsWithAnyCase(text, "roce") || startsWithAnyCase(text, "ethernet"))
     return LinkLayer::Ethernet;
   if (text == "IB" || text.starts_with("IB/") || startsWithAnyCase(text, "infiniband"))

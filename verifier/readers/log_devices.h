@@ -12,8 +12,8 @@ namespace rdmaguard::readers::nccl_log {
 /// "[0]mlx5_0:1/IB [1]={[1] mlx5_1:1/RoCE, [2] mlx5_2:1/RoCE} [RO]; OOB eth0:192.0.2.1<0>".
 struct DeviceList {
   std::vector<engine::ListedDevice> devices;
-  std::string_view interface;  ///< of the OOB part: "eth0"; empty = none
-  std::string_view address;    ///< "192.0.2.1"; empty = none
+  std::string_view interface;    ///< of the OOB part: "eth0"; empty = none
+  std::string_view address;      ///< "192.0.2.1"; empty = none
   bool relaxedOrdering = false;  ///< "[RO]"
   bool ended = false;            ///< "[RO]" or "OOB" was reached
   bool any = false;              ///< at least one item, or one of these two

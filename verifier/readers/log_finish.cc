@@ -40,9 +40,8 @@ bool sameProcess(const Process& a, const Process& b) {
 
 void joinEdges(CommLog& to, CommLog& from) {
   for (NetEdges& e : from.edges) {
-    const auto same = std::find_if(to.edges.begin(), to.edges.end(), [&](const NetEdges& x) {
-      return x.network == e.network;
-    });
+    const auto same = std::find_if(to.edges.begin(), to.edges.end(),
+                                   [&](const NetEdges& x) { return x.network == e.network; });
     if (same == to.edges.end()) {
       to.edges.push_back(std::move(e));
       continue;
@@ -154,9 +153,8 @@ void joinProcess(Process& to, Process& from) {
   }
   a.deviceListSeen = a.deviceListSeen || b.deviceListSeen;
   for (std::size_t i = 0; i < b.settings.size(); ++i) {
-    const auto same = std::find_if(a.settings.begin(), a.settings.end(), [&](const auto& x) {
-      return x.name == b.settings[i].name;
-    });
+    const auto same = std::find_if(a.settings.begin(), a.settings.end(),
+                                   [&](const auto& x) { return x.name == b.settings[i].name; });
     if (same != a.settings.end()) continue;
     a.settings.push_back(std::move(b.settings[i]));
     a.settingsAt.push_back(b.settingsAt[i]);
@@ -287,9 +285,9 @@ void finishProcesses(std::deque<Process> processes, engine::LogFacts& out) {
   joinFiles(processes);
   for (Process& p : processes) {
     inheritNetworks(p.log);
-    const bool said = std::any_of(
-        p.log.pluginFailures.begin(), p.log.pluginFailures.end(),
-        [](const PluginFailure& f) { return f.kind == PluginFailure::Kind::NoSymbol; });
+    const bool said =
+        std::any_of(p.log.pluginFailures.begin(), p.log.pluginFailures.end(),
+                    [](const PluginFailure& f) { return f.kind == PluginFailure::Kind::NoSymbol; });
     if (p.symbolMissing && !p.netPluginLoaded && !said && onlyNetwork(p.log) != nullptr) {
       PluginFailure& f = p.log.pluginFailures.emplace_back();
       f.kind = PluginFailure::Kind::NoSymbol;

@@ -44,8 +44,7 @@ std::size_t deviceAt(std::string_view s, std::size_t at, int& device) {
 /// A time stamp glued to the host's front ("...T07:41:19.083-08:00host") is no part of the host.
 std::size_t withoutGluedStamp(std::string_view text, std::size_t host) {
   std::size_t token = host;
-  while (token > 0 && host - token < kMaxStamp && text[token - 1] != ' ' &&
-         text[token - 1] != '\t')
+  while (token > 0 && host - token < kMaxStamp && text[token - 1] != ' ' && text[token - 1] != '\t')
     --token;
   if (token == host) return host;
   const std::size_t stamp = stampLength(text.substr(token));
@@ -171,14 +170,14 @@ Marker findMarker(std::string_view line, std::size_t from) noexcept {
 }
 
 Marker findBareMarker(std::string_view line) noexcept {
-  for (const std::string_view word : {" INFO ", " WARN "}) {
+  for (const std::string_view word : {"INFO ", "WARN "}) {
     const auto at = line.find(word);
-    if (at == std::string_view::npos) continue;
-    const Header h = headerAtEnd(line.substr(0, at));
+    if (at == std::string_view::npos || at == 0 || line[at - 1] != ' ') continue;
+    const Header h = headerAtEnd(line.substr(0, at - 1));
     if (h.host.empty() || h.device < 0) continue;
     Marker m;
-    m.level = word == " INFO " ? Marker::Level::Info : Marker::Level::Warn;
-    m.begin = at + 1;
+    m.level = word.front() == 'I' ? Marker::Level::Info : Marker::Level::Warn;
+    m.begin = at;
     m.end = at + word.size();
     return m;
   }

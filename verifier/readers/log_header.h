@@ -9,10 +9,10 @@ namespace rdmaguard::readers::nccl_log {
 
 /// "host:pid:tid [0]", with what a launcher put before it and what NCCL put after it.
 struct Header {
-  std::string_view before;  ///< what stands before the host, untouched
-  std::string_view host;    ///< empty where it was cut off
-  long pid = 0, tid = 0;    ///< 0 = not known
-  int device = -1;          ///< "[0]": the CUDA device; -1 = none
+  std::string_view before;    ///< what stands before the host, untouched
+  std::string_view host;      ///< empty where it was cut off
+  long pid = 0, tid = 0;      ///< 0 = not known
+  int device = -1;            ///< "[0]": the CUDA device; -1 = none
   std::string_view location;  ///< of a WARN: "transport/net_ib.cc:101"; empty = none
   std::size_t begin = 0;      ///< where the host, or else "[0]", begins in the text given
   bool found = false;         ///< a host with pid and tid, or at least "[0]"

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <string>
 
-#include "verifier/engine/job_facts.h"
 #include "verifier/readers/log_devices.h"
 #include "verifier/readers/log_header.h"
 #include "verifier/readers/log_message_net.h"
@@ -439,7 +438,8 @@ bool Messages::isUnmistakable(std::string_view text) noexcept {
   ChannelLine line;
   if (parseChannel(text, line) == Parsed::Whole) return true;
   for (const Row& row : kRows) {
-    if (!row.unmistakable || !text.starts_with(row.head)) continue;
+    if (!row.unmistakable || row.head.front() != text.front() || !text.starts_with(row.head))
+      continue;
     if (row.head == "NCCL_" || row.head == "RCCL_") {
       // "NCCL_DEBUG=INFO" is a line of `env`.
       return text.find(" set by environment to ") != std::string_view::npos ||

@@ -157,8 +157,7 @@ void Processes::network(Thread& t, NetworkLine line) {
     CommLog& c = p.log.comms[static_cast<std::size_t>(t.comm)];
     // Some builds say "Init START" first.
     const bool open = c.started && !c.complete && c.edges.empty();
-    const bool better =
-        c.network == line.network && strength(line.form) > strength(c.networkForm);
+    const bool better = c.network == line.network && strength(line.form) > strength(c.networkForm);
     if (open && (c.network.empty() || better)) {
       c.network = line.network;
       c.networkForm = line.form;
@@ -317,8 +316,7 @@ NetEdges* Processes::channel(Thread& t, const ChannelLine& line, Place at) {
   const bool net = line.via == ChannelLine::Via::Net;
   bool known = t.epoch == p.epoch && t.edgesRank == rank && line.comm.empty();
   if (known && net) {
-    known = t.edges != kNone &&
-            p.log.comms[t.commOfEdges].edges[t.edges].network == line.network;
+    known = t.edges != kNone && p.log.comms[t.commOfEdges].edges[t.edges].network == line.network;
   }
   if (!known) {
     t.commOfEdges = static_cast<std::uint32_t>(commOfChannel(t, rank, peer, line, at));
@@ -329,9 +327,8 @@ NetEdges* Processes::channel(Thread& t, const ChannelLine& line, Place at) {
     if (c.rank < 0) c.rank = rank;
     if (net) {
       std::vector<NetEdges>& edges = c.edges;
-      auto at2 = std::find_if(edges.begin(), edges.end(), [&](const NetEdges& e) {
-        return e.network == line.network;
-      });
+      auto at2 = std::find_if(edges.begin(), edges.end(),
+                              [&](const NetEdges& e) { return e.network == line.network; });
       if (at2 == edges.end() && edges.size() < kMaxEdges) {
         ++p.epoch;
         edges.emplace_back().network = line.network;

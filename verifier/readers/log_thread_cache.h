@@ -19,8 +19,7 @@ class ThreadCache {
     // "...] " is the least.
     if (prefix.size() < 4 || prefix.back() != ' ' || prefix[prefix.size() - 2] != ']') return {};
     const char* const begin = prefix.data();
-    const auto* bracket =
-        static_cast<const char*>(::memrchr(begin, ' ', prefix.size() - 1));
+    const auto* bracket = static_cast<const char*>(::memrchr(begin, ' ', prefix.size() - 1));
     if (bracket == nullptr || bracket == begin) return {};
     const auto* blank =
         static_cast<const char*>(::memrchr(begin, ' ', static_cast<std::size_t>(bracket - begin)));
