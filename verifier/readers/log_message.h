@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "verifier/engine/job_facts.h"
+#include "verifier/engine/job_facts.h"
 #include "verifier/readers/log_channel.h"
 #include "verifier/readers/log_processes.h"
 
@@ -35,7 +36,6 @@ class Messages {
   static bool isUnmistakable(std::string_view text) noexcept;
 
  private:
-  friend struct MessageTable;
   Processes& processes_;
   const engine::JobFacts& job_;
   engine::LogFacts& out_;
