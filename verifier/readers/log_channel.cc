@@ -59,6 +59,7 @@ Parsed takeNetwork(Cursor& c, ChannelLine& out) {
   const char* const first = c.at;
   const char* slash = nullptr;
   for (const char* p = first; p != c.end; ++p) {
+    if (*p == '\x1b') return Parsed::Other;
     if (*p != '/') continue;
     slash = p;
     if (p + 1 == c.end || isDigitChar(p[1])) break;
@@ -82,7 +83,8 @@ Parsed takeNetwork(Cursor& c, ChannelLine& out) {
   c.words("/Shared");
   while (c.peek() == '/') {
     const char* p = c.at + 1;
-    while (p != c.end && *p != '/' && *p != ' ') ++p;
+    // A colour stands between: the caller takes those off and asks again.
+    while (p != c.end && *p != '/' && *p != ' ' && *p != '\x1b') ++p;
     if (std::string_view(c.at, static_cast<std::size_t>(p - c.at)) == "/GDRDMA") out.gdr = true;
     c.at = p;
   }
