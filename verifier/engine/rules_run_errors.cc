@@ -202,6 +202,15 @@ MaybeFinding ucxOnly(const Case& c) {
     if (e.failure && e.phase != Phase::Other) return std::nullopt;
     if (!ucx && e.id.starts_with("ucx-")) ucx = &e;
   }
+  // Settings of UCX that one of its own rules objects to say as little of NCCL's network.
+  if (!ucx)
+    for (const Rule& rule : rules()) {
+      if (!rule.id.starts_with("ucx-") || rule.id == "ucx-only" || rule.scope != Scope::Job)
+        continue;
+      if (const MaybeFinding f = rule.applies(c))
+        return findingOf("What is wrong is UCX's, which NCCL does not use.", f->evidence,
+                         Certainty::Inferred);
+    }
   if (!ucx) return std::nullopt;
   return findingOf("The errors are UCX's. NCCL has connections of its own and reports none.",
                    {evidenceOf(*c.job, *ucx)}, Certainty::Inferred);
