@@ -142,8 +142,9 @@ bool readTcpx(std::string_view text, Event& e) {
 bool readUcx(std::string_view text, Event& e) {
   if (const auto tag = text.find(" UCX"); tag != std::string_view::npos) {
     const std::string_view front = text.substr(0, tag);
-    const auto open = front.find('[');
-    if (open != std::string_view::npos && e.host.empty()) {
+    // It knows better than a tag before it, which names the one that passed the line on.
+    const auto open = front.rfind('[');
+    if (open != std::string_view::npos) {
       const std::string_view who = upTo(front.substr(open + 1), "]");
       e.host = std::string(upTo(who, ":"));
       e.pid = std::max(0L, numberAfter(who, ":", 0));

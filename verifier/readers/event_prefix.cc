@@ -129,7 +129,37 @@ bool takeFrame(LinePrefix& p) {
   return false;
 }
 
-// Any of those, each of which its first byte gives away: every line of a log comes here.
+// What grep puts there: "train.log:", "logs/node-3.txt:17:"; by the name's ending, since words
+// with a colon are everywhere.
+bool takeFileName(LinePrefix& p) {
+  std::string_view s = p.rest;
+  const auto colon = s.substr(0, 256).find(':');
+  if (colon == std::string_view::npos || colon < 5) return false;
+  const std::string_view name = s.substr(0, colon);
+  if (name.find(' ') != std::string_view::npos) return false;
+  bool known = false;
+  for (const std::string_view end : {".log", ".txt", ".out", ".err"}) known |= name.ends_with(end);
+  if (!known) return false;
+  s.remove_prefix(colon + 1);
+  std::string_view numbered = s;
+  if (takeNumber(numbered) >= 0 && takeWord(numbered, ":")) s = numbered;
+  p.rest = s;
+  return true;
+}
+
+// docker compose: "worker-0  | "
+bool takeContainer(LinePrefix& p) {
+  const std::string_view s = p.rest;
+  std::size_t n = 0;
+  while (n < s.size() && n < 64 && isHostChar(s[n])) ++n;
+  const std::size_t name = n;
+  while (n < s.size() && n < 96 && s[n] == ' ') ++n;
+  if (name == 0 || n == name || !s.substr(n).starts_with("| ")) return false;
+  p.rest = s.substr(n + 2);
+  return true;
+}
+
+// The tags that their first byte gives away: every line of a log comes here.
 bool takeTag(LinePrefix& p) {
   switch (p.rest.front()) {
     case '>':
@@ -199,9 +229,10 @@ LinePrefix takePrefix(std::string_view line) noexcept {
     if (!takeTag(p)) {
       if (p.time.empty() && takeTime(p)) {
         takeSyslogHost(p);
-      } else if (p.rank < 0 && takeSlurmLabel(p)) {
-      } else if (p.host.empty()) {
-        takePdshHost(p);
+      } else if ((p.rank < 0 && takeSlurmLabel(p)) || (p.host.empty() && takePdshHost(p)) ||
+                 takeFileName(p)) {
+      } else {
+        takeContainer(p);
       }
     }
     if (p.rest.size() == before) break;
