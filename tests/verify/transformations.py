@@ -154,6 +154,14 @@ def fixed(prefix):
     return each_line(of)
 
 
+def indented(files):
+    """As in a code block. Not where lines were left out: an indented "..." begins a fragment of a
+    manifest."""
+    if any(re.search(rb"^\.\.\.", d, re.MULTILINE) for d in files.values()):
+        return None
+    return {n: b"".join(b"    " + l for l in lines_of(d)) for n, d in files.items()}, list(files), None
+
+
 def docker_json(name):
     """A container's log file as Docker's json-file driver keeps it: a line in a JSON object."""
     del name
@@ -284,7 +292,7 @@ TRANSFORMATIONS = {
     "docker-json": (each_line(docker_json), PRINTED, True),
     "quoted": (fixed(b"> "), PRINTED, True),
     "quoted-twice": (fixed(b"> > "), PRINTED, True),
-    "indented": (fixed(b"    "), ANY, False),
+    "indented": (indented, ANY, False),
     "fenced": (enclosed(b"Here is what I see:\n\n```\n", b"```\nAny idea?\n"), ANY, False),
     "prompt": (enclosed(b"user@login-1:~$ cat it\n", b"user@login-1:~$ \n"), ANY, False),
     "json": (respelled(dump_json, ".json"), ("spec",), False),

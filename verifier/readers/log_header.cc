@@ -113,8 +113,12 @@ Header headerIn(std::string_view text) {
       blank == std::string_view::npos ? trimmedText : trimmedText.substr(blank + 1);
   const auto colon = last.rfind(':');
   if (colon != std::string_view::npos && colon > 0 && colon + 1 < last.size() &&
-      isDigitChar(last[colon + 1]) && isDigitChar(last.back()))
-    out.location = last;
+      isDigitChar(last[colon + 1]) && isDigitChar(last.back())) {
+    // A launcher's tag may stand right before it: "[1,0]<stdout>:misc/ibvwrap.cc:212".
+    std::size_t path = colon;
+    while (path > 0 && (isHostNameChar(last[path - 1]) || last[path - 1] == '/')) --path;
+    if (path < colon) out.location = last.substr(path);
+  }
   out.before = text;
   out.begin = text.size();
   if (!out.location.empty()) {
