@@ -93,9 +93,13 @@ void LineRouter::plain(std::string_view text, Place at, bool further) {
   if (!text.empty() && text.front() == '{' && unwrapped(text, at)) return;
   if (kind_ == kSpec || kind_ == kBatch) {
     const std::string_view bare = withoutControls(text, controls_);
-    if (regionFirst(bare) && offerRegion(bare, at)) {
-      ++counts_.lines;
-      return;
+    if (regionFirst(bare)) {
+      const bool head = tableHead(bare, at);
+      if (head || offerRegion(bare, at)) {
+        ++counts_.lines;
+        if (!head) perf_.command(bare);
+        return;
+      }
     }
   }
   // NUL runs stand where a network file system lost a writer's bytes.
@@ -144,8 +148,8 @@ void LineRouter::other(std::string_view text, Place at, bool further) {
     close(false);
     return;
   }
-  // The head of a table is no comment of a manifest.
-  if (((text.front() == '#' && kind_ != kNone) || perf_.open()) && perf_.line(text, at)) {
+  if (tableHead(text, at)) return;
+  if (perf_.open() && perf_.line(text, at)) {
     close(false);
     return;
   }
@@ -248,6 +252,13 @@ bool LineRouter::unwrapped(std::string_view text, Place at) {
     return true;
   }
   return false;
+}
+
+/// The head of a table is no comment of the manifest or script before it, which it ends.
+bool LineRouter::tableHead(std::string_view text, Place at) {
+  if (kind_ == kNone || !text.starts_with('#') || !perf_.line(text, at)) return false;
+  close(false);
+  return true;
 }
 
 bool LineRouter::offerRegion(std::string_view text, Place at) {

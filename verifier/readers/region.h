@@ -40,6 +40,7 @@ class LineRouter {
   void again(const std::string& text, Place first);
   bool unwrapped(std::string_view text, Place at);
   bool regionFirst(std::string_view text) const;
+  bool tableHead(std::string_view text, Place at);
   bool offerRegion(std::string_view text, Place at);
   void append(std::string_view text, Place at);
   void begin(std::size_t kind, std::string_view text, Place at);
