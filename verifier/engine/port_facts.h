@@ -2,6 +2,7 @@
 // verifier/readers/ports, judged by the rows of rules_listing.h. Values only.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,11 +11,44 @@
 
 namespace rdmaguard::engine {
 
-/// One listing as one tool printed it.
+/// Who printed a listing. ibstat and ibstatus read sysfs, ibv_devinfo opens the devices.
+enum class ListingTool : std::uint8_t { Ibstat, Ibstatus, IbvDevinfo, RdmaLink, Ibdev2netdev };
+
+constexpr std::string_view name(ListingTool t) {
+  switch (t) {
+    case ListingTool::Ibstat:
+      return "ibstat";
+    case ListingTool::Ibstatus:
+      return "ibstatus";
+    case ListingTool::IbvDevinfo:
+      return "ibv_devinfo";
+    case ListingTool::RdmaLink:
+      return "rdma link";
+    case ListingTool::Ibdev2netdev:
+      return "ibdev2netdev";
+  }
+  return "listing";
+}
+
+/// What a listing says of a device beside RdmaDevice.
+struct ListedHardware {
+  std::string model;    ///< "MT4129" (ibstat's CA type, ibv_devinfo's vendor_part_id); may be empty
+  int portsSaid = -1;   ///< the number of ports it claims to have, -1 = not said
+  bool named = true;    ///< false: the line with its name was cut off
+  int zeroLidPort = 0;  ///< an ACTIVE Ethernet port whose LID is listed as 0; 0 = none
+  Place at;
+};
+
+/// One listing as one tool printed it on one host.
 struct PortListing {
-  std::string tool;  ///< "ibstat", "ibstatus", "ibv_devinfo", "rdma link", "ibdev2netdev"
-  std::vector<RdmaDevice> devices;  ///< in the order listed; `source` as "file:line"
-  bool complete = true;             ///< false: cut off, or the tool died
+  ListingTool tool = ListingTool::Ibstat;
+  std::string host;                      ///< of a tag before the lines; empty = none
+  std::vector<RdmaDevice> devices;       ///< in the order listed; `source` as "file:line"
+  std::vector<ListedHardware> hardware;  ///< parallel to devices
+  bool complete = true;                  ///< false: cut off at either end, elided, or the tool died
+  Place cutAt;      ///< where something is missing; line 0: nowhere, or not to be told
+  Place panic;      ///< "ibpanic: ..."; line 0: none
+  Place noDevices;  ///< "No IB devices found"; line 0: none
   Place at;
 };
 
