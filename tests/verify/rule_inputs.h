@@ -19,7 +19,7 @@ struct RuleInput {
 
 /// `text` with each `from` of the pairs (which must be there) replaced by its `to`, once.
 std::string with(std::string_view text,
-                 std::vector<std::pair<std::string_view, std::string_view>> changes);
+                 const std::vector<std::pair<std::string_view, std::string_view>>& changes);
 
 // One file a topic: rule_inputs_<topic>.cc.
 std::vector<RuleInput> logRuleInputs();

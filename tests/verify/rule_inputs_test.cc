@@ -16,7 +16,7 @@
 namespace rdmaguard::verify {
 
 std::string with(std::string_view text,
-                 std::vector<std::pair<std::string_view, std::string_view>> changes) {
+                 const std::vector<std::pair<std::string_view, std::string_view>>& changes) {
   std::string out(text);
   for (const auto& [from, to] : changes) {
     const std::size_t at = out.find(from);

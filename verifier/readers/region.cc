@@ -103,7 +103,7 @@ void LineRouter::plain(std::string_view text, Place at, bool further) {
     }
   }
   // NUL runs stand where a network file system lost a writer's bytes.
-  if (text.empty() || text.front() != '\0') {
+  if (!text.empty() && text.front() != '\0') {
     if (log_.line(text, at)) {
       ++counts_.lines;
       return;
