@@ -43,6 +43,9 @@ MaybeFinding somePortDisabled(const Case& c);
 MaybeFinding somePortPolling(const Case& c);
 MaybeFinding somePortInitializing(const Case& c);
 
+// rules_listing.cc: InfiniBand and Ethernet in one listing (Case::listing).
+MaybeFinding mixedInListing(const Case& c);
+
 // rules_quality.cc: engaged, but less than the node allows.
 MaybeFinding socketIfnameMatchesNothing(const Case& c);
 MaybeFinding memlockLimited(const Case& c);

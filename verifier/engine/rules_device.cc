@@ -129,6 +129,15 @@ MaybeFinding verbsModuleMissing(const Case& c) {
 }
 
 MaybeFinding uverbsNodeMissing(const Case& c) {
+  if (c.listing) {
+    if (!c.listing->noDevices) return std::nullopt;
+    return Finding{.what =
+                       "ibv_devinfo finds no device: this container has no /dev/infiniband "
+                       "node, or the node has no HCA.",
+                   .evidence = {{"\"No IB devices found\".", c.job->source(c.listing->noDevices),
+                                 Certainty::Told}},
+                   .certainty = Certainty::Told};
+  }
   if (!c.mayBeOff() || c.ibWorks() || !c.blockedAt(Obstacle::NodeMissing)) return std::nullopt;
   const auto stopped = onePerDevice(c.stoppedAt(Obstacle::NodeMissing));
   const auto names = deviceNames(stopped);

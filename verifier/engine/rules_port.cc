@@ -1,5 +1,7 @@
 // Rules about whether NCCL would take a port: its state, and NCCL_IB_HCA. Called through the
 // table in rules.cc.
+#include <algorithm>
+
 #include "verifier/engine/rule_functions.h"
 #include "verifier/engine/text.h"
 
@@ -122,7 +124,8 @@ std::string filterFix(const Case& c, const std::vector<const PortView*>& wanted)
 
 MaybeFinding somePort(const Case& c, bool (*holds)(const RdmaPort&)) {
   // Where no port is ACTIVE the missing condition speaks already.
-  if (c.oneNode() || (c.mayBeOff() && c.blockedAt(Obstacle::NotActive))) return std::nullopt;
+  if (c.oneNode()) return std::nullopt;
+  if (!c.listing && c.mayBeOff() && c.blockedAt(Obstacle::NotActive)) return std::nullopt;
   Finding f{.certainty = Certainty::Told};
   std::vector<const PortView*> hit;
   for (const PortView& p : c.ports)
@@ -139,6 +142,13 @@ MaybeFinding somePort(const Case& c, bool (*holds)(const RdmaPort&)) {
 
 MaybeFinding portNotActive(const Case& c) {
   if (!c.mayBeOff() || c.ibWorks() || !c.blockedAt(Obstacle::NotActive)) return std::nullopt;
+  // Only a whole listing without one ACTIVE port shows that there is none.
+  if (c.listing && (!c.listing->complete || !c.usablePorts().empty() ||
+                    std::any_of(c.ports.begin(), c.ports.end(), [](const PortView& p) {
+                      return p.port && (p.port->state == PortState::Active ||
+                                        p.port->state == PortState::Unknown);
+                    })))
+    return std::nullopt;
   const auto stopped = c.stoppedAt(Obstacle::NotActive);
   Finding f{.certainty = Certainty::Told};
   for (const PortView* p : stopped) addPort(f, c, *p);
@@ -202,6 +212,8 @@ MaybeFinding hcaFilterPortNotActive(const Case& c) {
 }
 
 MaybeFinding somePortDown(const Case& c) {
+  // A listing is judged port by port: what else is wrong with it is said beside.
+  if (c.listing) return somePort(c, [](const RdmaPort& p) { return p.state == PortState::Down; });
   return somePort(c, [](const RdmaPort& p) {
     return p.state == PortState::Down && p.physState != PhysState::Polling &&
            p.physState != PhysState::Disabled;

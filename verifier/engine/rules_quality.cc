@@ -203,6 +203,7 @@ MaybeFinding fewerHcas(const Case& c) {
 
 MaybeFinding mixedLinkLayers(const Case& c) {
   if (c.oneNode()) return std::nullopt;
+  if (c.listing) return mixedInListing(c);
   std::vector<std::string> ib, ethernet;
   if (!c.seen.devices.empty()) {
     for (const DeviceInUse* d : inUse(c.seen)) {

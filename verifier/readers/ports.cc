@@ -306,7 +306,7 @@ class ListingBuilder {
 
 Claim claimPorts(std::string_view line, bool inside) noexcept {
   const PortLine l = portLine(line, inside);
-  if (l.field != PortField::None) return l.begins ? Claim::Starts : Claim::Continues;
+  if (l.field != PortField::None) return l.begins && !inside ? Claim::Starts : Claim::Continues;
   if (!inside) return Claim::No;
   // Blank lines stand between devices; ibv_devinfo -v has many more fields, all indented.
   if (line.find_first_not_of(" \t\r") == std::string_view::npos) return Claim::Continues;
