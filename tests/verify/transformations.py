@@ -314,6 +314,8 @@ def applies(transformation, kind, files):
     _, kinds, tags = TRANSFORMATIONS[transformation]
     if kind not in kinds:
         return False
-    # A program writes its JSON into a file, and a terminal draws its box around all of it.
-    return not (tags and any(name.endswith((".json", ".jsonl")) or TAGGED.search(data)
-                             for name, data in files.items()))
+    # A program writes its JSON into a file, a terminal draws its box around all of it, and what a
+    # shell shows passes no launcher.
+    return not (tags and any(
+        name.endswith((".json", ".jsonl")) or TAGGED.search(data) or data.startswith(b"$ ulimit")
+        for name, data in files.items()))
