@@ -112,11 +112,26 @@ def well_formed(answer, schema):
             for e in schema.iter_errors(answer.verdict)]
 
 
+# Truths that the same evidence contradicts elsewhere: "Libfabric" is the name that the log shows
+# (as in e-libfabric-short-name), IBext_v8 printed no device list (as in x-ibext-v6-gdr-both-ends),
+# and the only channel line of the last one carries /GDRDMA.
+DISPUTED = {"err-efa-handshake-rc103", "err-plugin-oob-connect-abort",
+            "seed-allreduce-ok-alltoall-fails"}
+
+
+def holds_spec(folder):
+    """Pod specs and batch scripts are read and not yet judged: no truth can hold for them."""
+    names = [p.name for p in folder.rglob("*") if p.is_file() and p.name != "truth.yaml"]
+    endings = (".yaml", ".yml", ".sbatch", ".slurm")
+    return any(n.endswith(endings) or n in ("pods.json", "job.json") for n in names)
+
+
 class Fixture:
     def __init__(self, folder):
         self.id = folder.name
         self.truth = yaml.load((folder / "truth.yaml").read_text(), Loader=yaml.CSafeLoader)
         self.files = {str(n): (folder / str(n)).read_bytes() for n in self.truth["files"]}
+        self.held_to_truth = self.id not in DISPUTED and not holds_spec(folder)
 
 
 def check(command, fixture, transformation, schema):
@@ -135,8 +150,9 @@ def check(command, fixture, transformation, schema):
     with tempfile.TemporaryDirectory() as folder:
         plain = ask(command, pathlib.Path(folder), *transformations.as_is(fixture.files))
     if transformation == "as-is":
-        return bad + against_truth(answer, fixture.truth) + rows(
-            ("the same twice", plain.output, answer.output))
+        if fixture.held_to_truth:
+            bad += against_truth(answer, fixture.truth)
+        return bad + rows(("the same twice", plain.output, answer.output))
     if plain.verdict is None:
         return bad
     want, got = plain.summary(), answer.summary()
@@ -149,20 +165,6 @@ def check(command, fixture, transformation, schema):
         else:
             bad += rows((field, want[field], got[field]))
     return bad
-
-
-# Truths that the same evidence contradicts elsewhere: "Libfabric" is the name that the log shows
-# (as in e-libfabric-short-name), IBext_v8 printed no device list (as in x-ibext-v6-gdr-both-ends),
-# and the only channel line of the last one carries /GDRDMA.
-DISPUTED = {"err-efa-handshake-rc103", "err-plugin-oob-connect-abort",
-            "seed-allreduce-ok-alltoall-fails"}
-
-
-def holds_spec(folder):
-    """Pod specs and batch scripts are read and not yet judged: no truth can hold for them."""
-    names = [p.name for p in folder.rglob("*") if p.is_file() and p.name != "truth.yaml"]
-    endings = (".yaml", ".yml", ".sbatch", ".slurm")
-    return any(n.endswith(endings) or n in ("pods.json", "job.json") for n in names)
 
 
 def main():
@@ -181,7 +183,6 @@ def main():
     schema = kind(description)
 
     fixtures = [Fixture(p.parent) for p in sorted(args.fixtures.glob("*/truth.yaml"))
-                if p.parent.name not in DISPUTED and not holds_spec(p.parent)
                 if not args.only or p.parent.name in args.only]
     jobs = [(f, t) for t in args.transformation or transformations.TRANSFORMATIONS for f in fixtures]
     command = os.path.abspath(args.command)
@@ -193,6 +194,10 @@ def main():
         for field, want, got in bad:
             print(f"{fixture.id:42} {transformation:18} {field:18} want {want!r:30} got {got!r}")
     wrong = sum(1 for _, _, bad in tried if bad)
+    free = [f.id for f in fixtures if not f.held_to_truth]
+    if free:
+        print(f"not held to their truths: {len(free)} of {len(fixtures)} fixtures, "
+              f"{len(DISPUTED.intersection(free))} disputed, the others with a spec")
     print(f"{len(tried)} cases, {wrong} differ")
     sys.exit(1 if wrong or not tried else 0)
 
