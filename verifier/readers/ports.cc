@@ -269,9 +269,9 @@ class ListingBuilder {
   bool wholeLastPort() const {
     if (now_.devices.empty()) return true;
     const RdmaDevice& d = now_.devices.back();
+    if (now_.tool == ListingTool::Ibdev2netdev) return true;
     return !d.ports.empty() && d.ports.back().state != PortState::Unknown &&
-           (!d.ports.back().linkLayerText.empty() || now_.tool == ListingTool::RdmaLink ||
-            now_.tool == ListingTool::Ibdev2netdev);
+           (!d.ports.back().linkLayerText.empty() || now_.tool == ListingTool::RdmaLink);
   }
 
   void missing(Place at) {
