@@ -37,7 +37,8 @@ class ZstdSource final : public ByteSource {
       }
       withinFrame_ = rc != 0;
     }
-    outputWasFull_ = out.pos == out.size;
+    // After a frame's end it has none left, and being asked would begin another frame.
+    outputWasFull_ = out.pos == out.size && withinFrame_;
     return out.pos;
   }
 
