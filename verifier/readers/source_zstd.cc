@@ -27,7 +27,8 @@ class ZstdSource final : public ByteSource {
     ZSTD_outBuffer out{into, room, 0};
     while (!ended_ && out.pos < out.size) {
       // A full output may have left bytes inside the decoder that need no more input.
-      if (in_.pos == in_.size && !std::exchange(outputWasFull_, false) && !refill()) break;
+      const bool mayHoldMore = std::exchange(outputWasFull_, false);
+      if (in_.pos == in_.size && !mayHoldMore && !refill()) break;
       const std::size_t rc = ::ZSTD_decompressStream(stream_, &out, &in_);
       if (::ZSTD_isError(rc) != 0U) {
         ended_ = true;
