@@ -2,12 +2,13 @@
 // one look-up of its raw prefix and one pass over the message. All else goes through slowLine().
 #include "verifier/readers/log.h"
 
-#include <array>
-#include <cstring>
+#include <algorithm>
 #include <string>
+#include <utility>
 
 #include "verifier/readers/clean.h"
 #include "verifier/readers/event_prefix.h"
+#include "verifier/readers/log_devices.h"
 #include "verifier/readers/log_finish.h"
 #include "verifier/readers/log_header.h"
 #include "verifier/readers/log_message.h"
@@ -93,7 +94,7 @@ struct LogReader::State {
   engine::NetEdges* lastEdges = nullptr;  ///< counted without GDR, which may have been cut off
   bool lastReceive = false;
 
-  std::string controls, links, joined;
+  std::string controls, links;
 
   bool line(std::string_view text, Place at);
   bool fastLine(std::string_view text, Place at);
@@ -104,6 +105,8 @@ struct LogReader::State {
   Parsed message(Thread& t, const Header& header, Marker::Level level, std::string_view text,
                  Place at);
   Thread& threadOf(const Header& header, std::string_view lead, Place at);
+  void unglue(Header& header, Place at) const;
+  bool listTail(std::string_view text, std::string_view lead, Place at);
   void hold(std::string_view half, Place at);
 };
 
@@ -229,32 +232,37 @@ bool LogReader::State::markedLine(std::string_view text, Marker marker, Place at
   std::size_t from = 0;  // where the text before the marker begins
   bool first = true;
   while (marker.level != Marker::Level::None) {
-    const Header header = nccl_log::headerAtEnd(text.substr(from, marker.begin - from));
-    const std::string_view before = text.substr(from, header.begin);
+    Header header = nccl_log::headerAtEnd(text.substr(from, marker.begin - from));
+    std::string_view lead;
     if (first) {
-      const LinePrefix prefix = takePrefix(before);
-      // The rest of a line that another one broke into, or one that was broken into itself.
-      if (!fragment.empty()) {
-        if (header.host.empty()) {
-          const auto start = static_cast<std::size_t>(
-              prefix.rest.empty() ? header.begin : prefix.rest.data() - text.data());
-          if (joinedWith(text.substr(start), at)) return true;
-        } else if (!prefix.rest.empty()) {
-          joinedWith(prefix.rest, at);
-        }
+      unglue(header, at);
+      lead = text.substr(0, marker.begin);
+      // What stands between the launcher's tags and the header.
+      const std::string_view rest = takePrefix(text.substr(0, marker.end)).rest;
+      const auto tags =
+          rest.empty() ? header.begin : static_cast<std::size_t>(rest.data() - text.data());
+      const std::string_view head =
+          tags < header.begin ? nccl_log::withoutBlanks(text.substr(tags, header.begin - tags))
+                              : std::string_view{};
+      if (header.host.empty()) {
+        // The rest of a line that another one broke into.
+        if (!fragment.empty() && joinedWith(text.substr(tags), at)) return true;
+      } else if (!head.empty()) {
+        // The same, and a further line behind it; or the beginning of a line that breaks here.
+        const bool joined = !fragment.empty() && joinedWith(head, at);
+        const Header half = nccl_log::headerAtEnd(head);
+        if (!joined && !half.host.empty())
+          hold(head.substr(half.begin), at);
+        else if (!joined)
+          listTail(head, {}, at);
       }
-      const Header half = nccl_log::headerAtEnd(before);
-      if (!half.host.empty() && !header.host.empty())
-        hold(before.substr(half.begin), at);
-      else if (!prefix.rest.empty() && fragment.empty() &&
-               prefix.rest.find("OOB") != std::string_view::npos)
-        bareLine(prefix.rest, at);
     }
-    Thread& t = threadOf(header, first ? before : std::string_view{}, at);
+    Thread& t = threadOf(header, lead, at);
     const Marker next = nccl_log::findMarker(text, marker.end);
     std::size_t end = text.size();
     if (next.level != Marker::Level::None) {
-      const Header h = nccl_log::headerAtEnd(text.substr(marker.end, next.begin - marker.end));
+      Header h = nccl_log::headerAtEnd(text.substr(marker.end, next.begin - marker.end));
+      unglue(h, at);
       end = marker.end + h.begin;
     }
     const std::string_view said = text.substr(marker.end, end - marker.end);
@@ -275,33 +283,55 @@ bool LogReader::State::markedLine(std::string_view text, Marker marker, Place at
   return true;
 }
 
-/// `rest` continues the half that waits.
+/// The end of a line that lost its newline is no part of the next one's host.
+void LogReader::State::unglue(Header& header, Place at) const {
+  if (header.host.empty() || header.begin == 0) return;
+  const std::size_t glued = processes.gluedToHost(header, at.file);
+  header.host.remove_prefix(glued);
+  header.begin += glued;
+}
+
+/// Whether `rest` continues the half that waits; then the whole was read.
 bool LogReader::State::joinedWith(std::string_view rest, Place at) {
-  joined = fragment;
-  const bool blank = joined.ends_with(' ') || rest.starts_with(' ');
-  Marker m = nccl_log::findMarker(joined, 0);
-  // What was broken between two words has lost nothing, but a blank may have been taken off.
-  if (m.level == Marker::Level::None && !blank) joined += ' ';
-  joined += rest;
-  fragment.clear();
-  m = nccl_log::findMarker(joined, 0);
-  if (m.level == Marker::Level::None) return false;
-  const Header header = nccl_log::headerAtEnd(std::string_view(joined).substr(0, m.begin));
-  const std::string text = joined;
-  if (nccl_log::findMarker(text, m.end).level != Marker::Level::None) return false;
-  Thread& t = threadOf(header, {}, at);
-  const Parsed parsed = message(t, header, m.level, std::string_view(text).substr(m.end), at);
-  if (parsed == Parsed::Whole) {
-    ++processes.logOf(t).lines;
-    ++out.log.lines;
+  if (rest.empty()) return false;
+  // A line that broke between two words may have lost the blank there.
+  for (const std::string_view between : {"", " "}) {
+    std::string whole = fragment;
+    whole += between;
+    whole += rest;
+    const Marker m = nccl_log::findMarker(whole, 0);
+    if (m.level == Marker::Level::None) continue;
+    if (nccl_log::findMarker(whole, m.end).level != Marker::Level::None) return false;
+    const std::string_view text = nccl_log::withoutBlanks(std::string_view(whole).substr(m.end));
+    ChannelLine channel;
+    const bool halfSaidNothing = nccl_log::withoutBlanks(fragment).ends_with("WARN");
+    const bool fits = m.level == Marker::Level::Warn
+                          ? halfSaidNothing
+                          : nccl_log::parseChannel(text, channel) == Parsed::Whole ||
+                                Messages::isUnmistakable(text);
+    if (!fits) continue;
+    const Header header = nccl_log::headerAtEnd(std::string_view(whole).substr(0, m.begin));
+    const std::string half = std::move(fragment);
+    fragment.clear();
+    Thread& t = threadOf(header, {}, at);
+    const Parsed parsed = message(t, header, m.level, text, at);
+    if (parsed == Parsed::Whole || m.level == Marker::Level::Warn) {
+      ++processes.logOf(t).lines;
+      ++out.log.lines;
+      return true;
+    }
+    // A long device list may be broken more than once.
+    if (parsed == Parsed::Cut && rest.find(":1/") != std::string_view::npos) {
+      hold(whole, at);
+      return true;
+    }
+    fragment = half;
   }
-  return parsed == Parsed::Whole;
+  return false;
 }
 
 /// A line without "NCCL INFO": the message alone, or the other half of one.
 bool LogReader::State::bareLine(std::string_view text, Place at) {
-  text = withoutFrame(text);
-  if (text.empty()) return false;
   const LinePrefix prefix = takePrefix(text);
   const std::string_view rest =
       withoutRepeated(withoutDivider(prefix.rest), out.log.repeatedAcrossCluster);
@@ -311,17 +341,28 @@ bool LogReader::State::bareLine(std::string_view text, Place at) {
     ++out.log.lines;
     return true;
   }
-  const bool tail =
-      rest.find("; OOB ") != std::string_view::npos && rest.find(":1/") != std::string_view::npos;
-  if (!tail && !Messages::isUnmistakable(rest)) return false;
-  Header nobody;
-  Thread& t = threadOf(
-      nobody, text.substr(0, static_cast<std::size_t>(prefix.rest.data() - text.data())), at);
-  const Parsed parsed =
-      message(t, nobody, Marker::Level::Info,
-              tail ? "NET/IB : Using " + std::string(rest) : std::string(rest), at);
-  if (parsed != Parsed::Whole) return false;
+  const auto tags = static_cast<std::size_t>(prefix.rest.data() - text.data());
+  if (!Messages::isUnmistakable(rest)) return listTail(rest, text.substr(0, tags), at);
+  Thread& t = threadOf({}, text.substr(0, tags), at);
+  if (message(t, {}, Marker::Level::Info, rest, at) != Parsed::Whole) return false;
   ++processes.logOf(t).lines;
+  ++out.log.lines;
+  return true;
+}
+
+/// A device list that lost its beginning, and with it its speaker.
+bool LogReader::State::listTail(std::string_view text, std::string_view lead, Place at) {
+  nccl_log::DeviceList list = nccl_log::parseDeviceTail(text);
+  if (!list.any) return false;
+  engine::ProcessLog& log = processes.logOf(threadOf({}, lead, at));
+  if (log.devices.empty()) {
+    log.devices = std::move(list.devices);
+    log.deviceListSeen = log.deviceListCut = true;
+    log.deviceListNet = "IB";
+    log.deviceListAt = at;
+  }
+  log.warnLevelOnly = false;
+  ++log.lines;
   ++out.log.lines;
   return true;
 }

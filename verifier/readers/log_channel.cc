@@ -68,7 +68,7 @@ Parsed takeNetwork(Cursor& c, ChannelLine& out) {
   if (slash == nullptr || slash == first) return Parsed::Cut;
   out.network = {first, static_cast<std::size_t>(slash - first)};
   c.at = slash + 1;
-  if (c.done()) return Parsed::Whole;
+  if (c.done()) return Parsed::Cut;
   c.number(out.device);
   if (c.peek() == '(') {
     const char* p = c.at + 1;
@@ -85,6 +85,8 @@ Parsed takeNetwork(Cursor& c, ChannelLine& out) {
     const char* p = c.at + 1;
     // A colour stands between: the caller takes those off and asks again.
     while (p != c.end && *p != '/' && *p != ' ' && *p != '\x1b') ++p;
+    // "NET/IB/0/" stops before what may be GDRDMA.
+    if (p == c.at + 1) return Parsed::Cut;
     if (std::string_view(c.at, static_cast<std::size_t>(p - c.at)) == "/GDRDMA") out.gdr = true;
     c.at = p;
   }
@@ -103,7 +105,9 @@ Parsed parseChannel(std::string_view text, ChannelLine& out) noexcept {
   Cursor c{text.data(), text.data() + text.size()};
   bool collNet = false;
   if (!c.words("Channel ") && !c.words("Ring ")) {
-    if (!c.words("CollNet ")) return Parsed::Other;
+    if (!c.words("CollNet "))
+      return !text.empty() && (c.cutWithin("Channel ") || c.cutWithin("CollNet ")) ? Parsed::Cut
+                                                                                   : Parsed::Other;
     collNet = true;
   }
   int number = 0;

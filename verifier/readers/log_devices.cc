@@ -99,6 +99,14 @@ DeviceList parseDevices(std::string_view text) {
   return list;
 }
 
+DeviceList parseDeviceTail(std::string_view text) {
+  const auto item = text.find('[');
+  if (item == std::string_view::npos || text.find("; OOB ") == std::string_view::npos) return {};
+  DeviceList list = parseDevices(text.substr(item));
+  list.any = list.ended && !list.devices.empty();
+  return list;
+}
+
 Interface firstInterface(std::string_view text) noexcept {
   text = withoutBlanks(text);
   if (takeWords(text, "[")) {

@@ -20,6 +20,10 @@ struct DeviceList {
 };
 DeviceList parseDevices(std::string_view text);
 
+/// A list that lost its beginning: "5_3:1/RoCE [4]mlx5_4:1/RoCE [RO]; OOB eth0:192.0.2.11<0>". The
+/// items that are whole; `any` is false where `text` is no such thing.
+DeviceList parseDeviceTail(std::string_view text);
+
 /// "[0]eth0:192.0.2.11<0>", "eth0:192.0.2.11<0>" or "eth0": the first interface and its address.
 struct Interface {
   std::string_view name;

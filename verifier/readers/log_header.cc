@@ -51,6 +51,19 @@ std::size_t withoutGluedStamp(std::string_view text, std::size_t host) {
   return stamp > host - token && token + stamp < text.size() ? token + stamp : host;
 }
 
+/// "logs/nccl.txt-1203-host": grep's context lines have '-' where matches have ':'.
+std::size_t withoutGrepContext(std::string_view text, std::size_t host, std::size_t end) {
+  for (const std::string_view kind : {".log-", ".txt-", ".out-", ".err-"}) {
+    const auto at = text.substr(host, end - host).find(kind);
+    if (at == std::string_view::npos) continue;
+    std::size_t digits = host + at + kind.size();
+    const std::size_t first = digits;
+    while (digits < end && isDigitChar(text[digits])) ++digits;
+    if (digits > first && digits + 1 < end && text[digits] == '-') return digits + 1;
+  }
+  return host;
+}
+
 /// Tries "host:pid:tid" whose last ':' is at `colon`.
 bool headerAround(std::string_view text, std::size_t colon, Header& out) {
   std::size_t end = colon + 1;
@@ -63,7 +76,7 @@ bool headerAround(std::string_view text, std::size_t colon, Header& out) {
   std::size_t host = hostEnd;
   while (host > 0 && isHostNameChar(text[host - 1])) --host;
   if (host == hostEnd) return false;
-  host = withoutGluedStamp(text, host);
+  host = withoutGrepContext(text, withoutGluedStamp(text, host), hostEnd);
   if (host >= hostEnd) return false;
   int device = -1;
   std::size_t after = end;

@@ -31,9 +31,22 @@ struct Context {
   ProcessLog& log() const { return processes.logOf(thread); }
 };
 
+/// "AWS Libfabric", "NCCL RDMA Plugin", "Spectrum-X": a few words, no sentence.
+bool isNetworkName(std::string_view name) {
+  constexpr std::size_t kLongest = 48;
+  if (name.size() > kLongest) return false;
+  std::size_t blanks = 0;
+  for (const char c : name) {
+    blanks += c == ' ' ? 1U : 0U;
+    if (!isHostNameChar(c) && c != ' ' && c != '+' && c != '/') return false;
+  }
+  return blanks <= 3;
+}
+
 Said sayNetwork(const Context& c, std::string_view name, NetworkLine::Form form) {
   name = withoutBlanks(name);
   if (name.empty()) return kCut;
+  if (!isNetworkName(name)) return kOther;
   NetworkLine line;
   line.form = form;
   line.network = name;

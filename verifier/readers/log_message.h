@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "verifier/engine/job_facts.h"
-#include "verifier/engine/job_facts.h"
 #include "verifier/readers/log_channel.h"
 #include "verifier/readers/log_processes.h"
 

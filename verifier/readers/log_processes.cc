@@ -40,6 +40,16 @@ std::size_t addSorted(std::vector<int>& list, int rank, bool& inserted) {
   return index;
 }
 
+/// What names a process within a file, as far as its prefix tells.
+std::string processKey(std::uint32_t file, std::string_view host, long pid) {
+  std::string key = std::to_string(file);
+  key += '\n';
+  key += host;
+  key += '\n';
+  if (!host.empty()) key += std::to_string(pid);
+  return key;
+}
+
 std::string& addressOf(Process& p, Processes::AddressOf kind) {
   switch (kind) {
     case Processes::AddressOf::Bootstrap:
@@ -69,17 +79,29 @@ std::uint32_t Processes::newProcess(const Header& header, std::uint32_t file,
   return index;
 }
 
+std::size_t Processes::gluedToHost(const Header& header, std::uint32_t file) const {
+  const std::string_view token = header.host;
+  if (processByKey_.contains(processKey(file, token, header.pid))) return 0;
+  // "GDRDMA" and the like end a message; no host is called so.
+  for (const std::string_view end : {"GDRDMA", "Shared", "START", "COMPLETE"})
+    if (token.starts_with(end) && token.size() > end.size()) return end.size();
+  constexpr std::size_t kLongest = 128;
+  if (token.size() > kLongest) return 0;
+  for (std::size_t skip = 1; skip < token.size(); ++skip) {
+    // "w-0" within "big-w-0" is the end of a name, not a name.
+    const char before = token[skip - 1];
+    if (before == '-' || before == '.' || before == '_') continue;
+    if (processByKey_.contains(processKey(file, token.substr(skip), header.pid))) return skip;
+  }
+  return 0;
+}
+
 Thread& Processes::threadOf(const Header& header, std::string_view tag, std::uint32_t file) {
-  std::string key = std::to_string(file);
-  key += '\n';
-  key += header.host;
-  key += '\n';
+  std::string key = processKey(file, header.host, header.pid);
   if (header.host.empty()) {
     key += tag;
     key += '\n';
     key += std::to_string(header.device);
-  } else {
-    key += std::to_string(header.pid);
   }
   const std::size_t processPart = key.size();
   key += '\n';

@@ -65,6 +65,9 @@ class Processes {
 
   /// The thread that `header` names, in file `file`; `tag` tells speakers without a host apart.
   Thread& threadOf(const Header& header, std::string_view tag, std::uint32_t file);
+  /// How many characters at the front of `header.host` are the end of another line, which lost its
+  /// newline: what follows them is a host that spoke before with this pid. Mostly 0.
+  std::size_t gluedToHost(const Header& header, std::uint32_t file) const;
   /// Changes when all Thread references went bad.
   std::uint32_t generation() const { return generation_; }
   Process& processOf(const Thread& t) { return processes_[t.process]; }
