@@ -134,6 +134,21 @@ TEST(LogPrefix, SpeakersWithoutAHostAreToldApartByTheirGpu) {
   EXPECT_EQ(log.processes[1].comms.front().rank, 3);
 }
 
+TEST(LogPrefix, TasksWithoutAHostAreToldApartByTheirLabel) {
+  const engine::LogFacts log = test::logOf(
+      "0: NCCL INFO Bootstrap : Using [0]bond2:192.0.2.11<0>\n"
+      "1: NCCL INFO Bootstrap : Using [0]bond2:192.0.2.12<0>\n"
+      "0: transport/net_ib.cc:148 NCCL WARN NET/IB : Unable to open device mlx5_1\n"
+      "0: NET/IB : No device found.\n");
+  ASSERT_EQ(log.processes.size(), 2U);
+  EXPECT_EQ(log.processes[0].launcherRank, 0);
+  EXPECT_EQ(log.processes[0].address, "192.0.2.11");
+  EXPECT_EQ(log.processes[0].openFailed.size(), 1U);
+  EXPECT_TRUE(log.processes[0].noDevice);
+  EXPECT_EQ(log.processes[1].launcherRank, 1);
+  EXPECT_EQ(log.processes[1].address, "192.0.2.12");
+}
+
 TEST(LogPrefix, LinksThatAMailProgramMadeAreText) {
   const readers::InputResult in = readText(
       "> w-b:310:311 [2] transport/[net_ib.cc:101](http://net_ib.cc:101/) NCCL WARN NET/IB : "

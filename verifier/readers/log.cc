@@ -236,7 +236,7 @@ bool LogReader::State::markedLine(std::string_view text, Marker marker, Place at
     std::string_view lead;
     if (first) {
       unglue(header, at);
-      lead = text.substr(0, marker.begin);
+      lead = text.substr(0, marker.end);
       // What stands between the launcher's tags and the header.
       const std::string_view rest = takePrefix(text.substr(0, marker.end)).rest;
       const auto tags =
@@ -342,8 +342,10 @@ bool LogReader::State::bareLine(std::string_view text, Place at) {
     return true;
   }
   const auto tags = static_cast<std::size_t>(prefix.rest.data() - text.data());
-  if (!Messages::isUnmistakable(rest)) return listTail(rest, text.substr(0, tags), at);
-  Thread& t = threadOf({}, text.substr(0, tags), at);
+  // Some tags are known for what they are only by a word behind them.
+  const std::string_view lead = text.substr(0, tags + 1);
+  if (!Messages::isUnmistakable(rest)) return listTail(rest, lead, at);
+  Thread& t = threadOf({}, lead, at);
   if (message(t, {}, Marker::Level::Info, rest, at) != Parsed::Whole) return false;
   ++processes.logOf(t).lines;
   ++out.log.lines;
