@@ -141,10 +141,8 @@ bool LogReader::State::fastLine(std::string_view text, Place at) {
     return false;
   }
   last = t;
-  engine::ProcessLog& log = processes.logOf(*t);
-  log.warnLevelOnly = false;
-  ++log.lines;
-  ++out.log.lines;
+  t->process->infoSeen = true;
+  processes.said(*t);
   return true;
 }
 
@@ -195,9 +193,8 @@ Thread& LogReader::State::threadOf(const Header& header, std::string_view lead, 
 
 Parsed LogReader::State::message(Thread& t, const Header& header, Marker::Level level,
                                  std::string_view text, Place at) {
-  engine::ProcessLog& log = processes.logOf(t);
   text = withoutRepeated(withoutDivider(text), out.log.repeatedAcrossCluster);
-  if (level != Marker::Level::Warn) log.warnLevelOnly = false;
+  if (level != Marker::Level::Warn) t.process->infoSeen = true;
   if (level == Marker::Level::Call) return Parsed::Other;
   ChannelLine channel;
   last = &t;
@@ -267,8 +264,7 @@ bool LogReader::State::markedLine(std::string_view text, Marker marker, Place at
     }
     const std::string_view said = text.substr(marker.end, end - marker.end);
     const Parsed parsed = message(t, header, marker.level, said, at);
-    ++processes.logOf(t).lines;
-    ++out.log.lines;
+    processes.said(t);
     if (first && next.level == Marker::Level::None && header.found) {
       const std::string_view key = ThreadCache::keyOf(text.substr(0, marker.begin));
       if (!key.empty() && !header.host.empty() && key.find(header.host) != std::string_view::npos)
@@ -316,8 +312,7 @@ bool LogReader::State::joinedWith(std::string_view rest, Place at) {
     Thread& t = threadOf(header, {}, at);
     const Parsed parsed = message(t, header, m.level, text, at);
     if (parsed == Parsed::Whole || m.level == Marker::Level::Warn) {
-      ++processes.logOf(t).lines;
-      ++out.log.lines;
+      processes.said(t);
       return true;
     }
     // A long device list may be broken more than once.
@@ -347,8 +342,7 @@ bool LogReader::State::bareLine(std::string_view text, Place at) {
   if (!Messages::isUnmistakable(rest)) return listTail(rest, lead, at);
   Thread& t = threadOf({}, lead, at);
   if (message(t, {}, Marker::Level::Info, rest, at) != Parsed::Whole) return false;
-  ++processes.logOf(t).lines;
-  ++out.log.lines;
+  processes.said(t);
   return true;
 }
 
@@ -356,16 +350,16 @@ bool LogReader::State::bareLine(std::string_view text, Place at) {
 bool LogReader::State::listTail(std::string_view text, std::string_view lead, Place at) {
   nccl_log::DeviceList list = nccl_log::parseDeviceTail(text);
   if (!list.any) return false;
-  engine::ProcessLog& log = processes.logOf(threadOf({}, lead, at));
+  Thread& t = threadOf({}, lead, at);
+  engine::ProcessLog& log = processes.logOf(t);
   if (log.devices.empty()) {
     log.devices = std::move(list.devices);
     log.deviceListSeen = log.deviceListCut = true;
     log.deviceListNet = "IB";
     log.deviceListAt = at;
   }
-  log.warnLevelOnly = false;
-  ++log.lines;
-  ++out.log.lines;
+  t.process->infoSeen = true;
+  processes.said(t);
   return true;
 }
 

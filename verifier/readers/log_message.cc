@@ -368,6 +368,14 @@ Said operation(const Context& c, std::string_view text, std::size_t colon) {
   return kWhole;
 }
 
+constexpr std::size_t kNowhere = std::string_view::npos;
+
+std::size_t lastOf(std::string_view text, char c, std::size_t end) {
+  const void* const at = end == 0 ? nullptr : ::memrchr(text.data(), c, end);
+  return at == nullptr ? kNowhere
+                       : static_cast<std::size_t>(static_cast<const char*>(at) - text.data());
+}
+
 /// Frequent messages that tell nothing of the network.
 bool isPlain(std::string_view text) {
   for (const std::string_view head :
@@ -404,27 +412,23 @@ bool Messages::takeOperation(Thread& t, std::string_view text) {
   while (name < text.size() && name < kLongestName && text[name] >= 'A' && text[name] <= 'z')
     ++name;
   if (name == 0 || text.substr(name, kCount.size()) != kCount) return false;
-  // The last five words: "comm 0x.. [nranks=8] stream 0x..". Looked for from the end, since most
-  // of the line is of no use.
-  std::array<std::string_view, 5> last;
-  std::size_t end = text.size();
-  for (std::string_view& word : last) {
-    const void* const blank = end == 0 ? nullptr : ::memrchr(text.data(), ' ', end);
-    if (blank == nullptr) return false;
-    const auto at = static_cast<std::size_t>(static_cast<const char*>(blank) - text.data());
-    word = text.substr(at + 1, end - at - 1);
-    end = at;
-  }
-  const auto& [stream, streamWord, ranks, pointer, commWord] = last;
-  if (commWord != "comm" || streamWord != "stream" || !ranks.starts_with("[nranks=") ||
-      !ranks.ends_with(']') || !pointer.starts_with("0x") || !stream.starts_with("0x"))
-    return false;
+  // From the end, since most of the line is of no use: "comm 0x.. [nranks=8] stream 0x..".
+  constexpr std::string_view kStream = "] stream 0x", kRanks = " [nranks=", kComm = " comm 0x";
+  const std::size_t bracket = lastOf(text, ']', text.size());
+  if (bracket == kNowhere || text.substr(bracket, kStream.size()) != kStream) return false;
+  const std::size_t ranks = lastOf(text, ' ', bracket);
+  if (ranks == kNowhere || text.substr(ranks, kRanks.size()) != kRanks) return false;
+  const std::size_t blank = lastOf(text, ' ', ranks);
+  constexpr std::size_t kWord = kComm.size() - 2;  // up to "0x"
+  if (blank == kNowhere || blank + 1 < kWord) return false;
+  if (text.substr(blank + 1 - kWord, kComm.size()) != kComm) return false;
+  const std::string_view pointer = text.substr(blank + 1, ranks - blank - 1);
+  if (name > ShortWord::kLongest || pointer.size() > ShortWord::kLongest) return false;
   // Another line may have broken into this one.
-  if (findMarker(text, 0).level != Marker::Level::None) return false;
-  if (CommLog* const comm = processes_.find(t, pointer)) {
-    ++comm->opLines;
-    if (const std::string_view op = text.substr(0, name); comm->lastOp != op) comm->lastOp = op;
-  }
+  if (text.find(' ', bracket + kStream.size()) != std::string_view::npos ||
+      findMarker(text, 0).level != Marker::Level::None)
+    return false;
+  processes_.operation(t, ShortWord::of(pointer), pointer, ShortWord::of(text.substr(0, name)));
   return true;
 }
 

@@ -64,19 +64,17 @@ std::string& addressOf(Process& p, Processes::AddressOf kind) {
 
 }  // namespace
 
-std::uint32_t Processes::newProcess(const Header& header, std::uint32_t file,
-                                    const std::string& key) {
+Process* Processes::newProcess(const Header& header, std::uint32_t file, const std::string& key) {
   if (processes_.size() >= kMaxProcesses) {
     out_.tooMany = true;
-    return static_cast<std::uint32_t>(processes_.size() - 1);
+    return &processes_.back();
   }
-  const auto index = static_cast<std::uint32_t>(processes_.size());
   Process& p = processes_.emplace_back();
   p.key = key;
   p.log.host = header.host;
   p.log.pid = header.pid;
   p.log.file = file;
-  return index;
+  return &p;
 }
 
 std::size_t Processes::gluedToHost(const Header& header, std::uint32_t file) const {
@@ -113,12 +111,10 @@ Thread& Processes::threadOf(const Header& header, std::string_view tag, std::uin
     threads_.clear();
     threadByKey_.clear();
     ++generation_;
-    for (Process& p : processes_) p.latestThread = 0;
   }
   const auto index = static_cast<std::uint32_t>(threads_.size());
   threadByKey_.emplace(key, index);
   Thread& t = threads_.emplace_back();
-  t.tid = header.tid;
   key.resize(processPart);
   const auto known = processByKey_.find(key);
   if (known != processByKey_.end()) {
@@ -132,14 +128,13 @@ Thread& Processes::threadOf(const Header& header, std::string_view tag, std::uin
 
 void Processes::address(Thread& t, AddressOf kind, std::string_view address) {
   if (address.empty()) return;
-  Process* p = &processes_[t.process];
+  Process* p = t.process;
   if (const std::string& known = addressOf(*p, kind); !known.empty() && known != address) {
-    std::vector<std::uint32_t>& machines = machines_[p->key];
+    std::vector<Process*>& machines = machines_[p->key];
     if (machines.empty()) machines.push_back(t.process);
-    const auto same = std::find_if(machines.begin(), machines.end(), [&](std::uint32_t m) {
-      return addressOf(processes_[m], kind) == address;
-    });
-    std::uint32_t machine = 0;
+    const auto same = std::find_if(machines.begin(), machines.end(),
+                                   [&](Process* m) { return addressOf(*m, kind) == address; });
+    Process* machine = nullptr;
     if (same != machines.end()) {
       machine = *same;
     } else {
@@ -149,15 +144,14 @@ void Processes::address(Thread& t, AddressOf kind, std::string_view address) {
       header.pid = p->log.pid;
       const std::string key = p->key;
       machine = newProcess(header, p->log.file, key);
-      processes_[machine].log.launcherRank = -1;
       machines.push_back(machine);
     }
     processByKey_[p->key] = machine;
     t.process = machine;
     t.comm = -1;
     t.hasPending = false;
-    t.epoch = 0;
-    p = &processes_[machine];
+    t.target.epoch = 0;
+    p = machine;
   }
   addressOf(*p, kind) = address;
   if (p->log.address.empty() || (kind == AddressOf::Bootstrap && p->oobAddress.empty()))
@@ -165,7 +159,7 @@ void Processes::address(Thread& t, AddressOf kind, std::string_view address) {
 }
 
 void Processes::network(Thread& t, NetworkLine line) {
-  Process& p = processes_[t.process];
+  Process& p = (*t.process);
   std::vector<NetworkLine>& all = p.log.networks;
   const auto same = std::find_if(all.begin(), all.end(), [&](const NetworkLine& n) {
     return n.form == line.form && n.network == line.network;
@@ -189,7 +183,7 @@ void Processes::network(Thread& t, NetworkLine line) {
     t.comm = -1;
   }
   t.hasPending = true;
-  t.epoch = 0;
+  t.target.epoch = 0;
   t.pending = std::move(line);
 }
 
@@ -202,13 +196,14 @@ void Processes::takePending(Thread& t, CommLog& comm) {
 }
 
 std::size_t Processes::newComm(Thread& t, Place at) {
-  Process& p = processes_[t.process];
+  Process& p = (*t.process);
   if (comms_ >= kMaxComms && !p.log.comms.empty()) {
     out_.tooMany = true;
     return p.log.comms.size() - 1;
   }
   ++comms_;
   ++p.epoch;
+  p.operations.flush(p.log.comms);
   CommLog& c = p.log.comms.emplace_back();
   p.localCounts.emplace_back();
   c.first = at;
@@ -217,7 +212,7 @@ std::size_t Processes::newComm(Thread& t, Place at) {
 }
 
 std::size_t Processes::commOfLine(Thread& t, const CommLine& line, Place at) {
-  std::vector<CommLog>& comms = processes_[t.process].log.comms;
+  std::vector<CommLog>& comms = t.process->log.comms;
   using Phase = CommLine::Phase;
   for (std::size_t i = comms.size(); i-- > 0;) {
     const CommLog& c = comms[i];
@@ -242,8 +237,10 @@ std::size_t Processes::commOfLine(Thread& t, const CommLine& line, Place at) {
 
 void Processes::comm(Thread& t, const CommLine& line, Place at) {
   using Phase = CommLine::Phase;
+  // What a pointer means may change.
+  t.process->operations.flush(t.process->log.comms);
   const std::size_t index = commOfLine(t, line, at);
-  CommLog& c = processes_[t.process].log.comms[index];
+  CommLog& c = t.process->log.comms[index];
   if (!line.pointer.empty()) c.pointer = line.pointer;
   if (!line.id.empty()) c.id = line.id;
   if (!line.parent.empty()) c.parent = line.parent;
@@ -265,7 +262,7 @@ void Processes::comm(Thread& t, const CommLine& line, Place at) {
       c.destroyed = true;
       c.aborted = line.phase == Phase::Abort;
       if (t.comm == static_cast<int>(index)) t.comm = -1;
-      ++processes_[t.process].epoch;
+      ++t.process->epoch;
       return;
     case Phase::Nodes:
     case Phase::Other:
@@ -274,12 +271,23 @@ void Processes::comm(Thread& t, const CommLine& line, Place at) {
   takePending(t, c);
   if (t.comm != static_cast<int>(index)) {
     t.comm = static_cast<int>(index);
-    t.epoch = 0;
+    t.target.epoch = 0;
   }
 }
 
+void Processes::operation(Thread& t, const ShortWord& pointer, std::string_view pointerText,
+                          const ShortWord& name) {
+  Process& p = *t.process;
+  if (p.operations.count(pointer, name)) return;
+  const CommLog* const comm = find(t, pointerText);
+  const auto index =
+      comm == nullptr ? Operations::kNoComm : static_cast<std::uint32_t>(comm - p.log.comms.data());
+  p.operations.add(pointer, index, p.log.comms);
+  p.operations.count(pointer, name);
+}
+
 CommLog* Processes::find(Thread& t, std::string_view pointer) {
-  std::vector<CommLog>& comms = processes_[t.process].log.comms;
+  std::vector<CommLog>& comms = t.process->log.comms;
   if (t.comm >= 0) {
     CommLog& c = comms[static_cast<std::size_t>(t.comm)];
     if (pointer.empty() || c.pointer == pointer) return &c;
@@ -292,7 +300,7 @@ CommLog* Processes::find(Thread& t, std::string_view pointer) {
 
 std::size_t Processes::commOfChannel(Thread& t, int rank, int peer, const ChannelLine& line,
                                      Place at) {
-  std::vector<CommLog>& comms = processes_[t.process].log.comms;
+  std::vector<CommLog>& comms = t.process->log.comms;
   const bool net = line.via == ChannelLine::Via::Net;
   const auto netFits = [&](const CommLog& c) {
     return !net || c.network.empty() || c.network == line.network;
@@ -329,39 +337,42 @@ std::size_t Processes::commOfChannel(Thread& t, int rank, int peer, const Channe
   return index;
 }
 
+bool Processes::resolve(Thread& t, int rank, int peer, const ChannelLine& line, Place at) {
+  Process& p = *t.process;
+  const std::size_t index = commOfChannel(t, rank, peer, line, at);
+  CommLog& c = p.log.comms[index];
+  if (c.rank < 0) c.rank = rank;
+  Thread::Target& target = t.target;
+  target = {};
+  target.rank = rank;
+  target.comm = &c;
+  target.localCounts = &p.localCounts[index];
+  if (line.via == ChannelLine::Via::Net) {
+    const auto same = std::find_if(c.edges.begin(), c.edges.end(),
+                                   [&](const NetEdges& e) { return e.network == line.network; });
+    if (same != c.edges.end()) {
+      target.edges = &*same;
+    } else {
+      if (c.edges.size() >= kMaxEdges) return false;
+      ++p.epoch;
+      target.edges = &c.edges.emplace_back();
+      target.edges->network = line.network;
+    }
+  }
+  target.epoch = p.epoch;
+  return true;
+}
+
 NetEdges* Processes::channel(Thread& t, const ChannelLine& line, Place at) {
-  Process& p = processes_[t.process];
   const bool receive = line.end == ChannelLine::End::Receive;
   const int rank = receive ? line.to : line.from;
   const int peer = receive ? line.from : line.to;
-  constexpr std::uint32_t kNone = ~0U;
   const bool net = line.via == ChannelLine::Via::Net;
-  bool known = t.epoch == p.epoch && t.edgesRank == rank && line.comm.empty();
-  if (known && net) {
-    known = t.edges != kNone && p.log.comms[t.commOfEdges].edges[t.edges].network == line.network;
-  }
-  if (!known) {
-    t.commOfEdges = static_cast<std::uint32_t>(commOfChannel(t, rank, peer, line, at));
-    t.edgesRank = rank;
-    t.edges = kNone;
-    t.lastPeer = -1;
-    CommLog& c = p.log.comms[t.commOfEdges];
-    if (c.rank < 0) c.rank = rank;
-    if (net) {
-      std::vector<NetEdges>& edges = c.edges;
-      auto at2 = std::find_if(edges.begin(), edges.end(),
-                              [&](const NetEdges& e) { return e.network == line.network; });
-      if (at2 == edges.end() && edges.size() < kMaxEdges) {
-        ++p.epoch;
-        edges.emplace_back().network = line.network;
-        at2 = edges.end() - 1;
-      }
-      if (at2 == edges.end()) return nullptr;
-      t.edges = static_cast<std::uint32_t>(at2 - edges.begin());
-    }
-    t.epoch = p.epoch;
-  }
-  CommLog& c = p.log.comms[t.commOfEdges];
+  Thread::Target& target = t.target;
+  const bool known = target.epoch == t.process->epoch && target.rank == rank && line.comm.empty() &&
+                     (!net || (target.edges != nullptr && target.edges->network == line.network));
+  if (!known && !resolve(t, rank, peer, line, at)) return nullptr;
+  CommLog& c = *target.comm;
   bool inserted = false;
   if (line.via == ChannelLine::Via::CollNet) {
     ++c.collNetEdges;
@@ -372,16 +383,16 @@ NetEdges* Processes::channel(Thread& t, const ChannelLine& line, Place at) {
     ++c.localEdges;
     c.mnnvlEdges += line.mnnvl ? 1U : 0U;
     const std::size_t where = addSorted(c.localPeers, peer, inserted);
-    std::vector<std::uint64_t>& counts = p.localCounts[t.commOfEdges];
+    std::vector<std::uint64_t>& counts = *target.localCounts;
     if (inserted) counts.insert(counts.begin() + static_cast<std::ptrdiff_t>(where), 0);
     if (where != std::string::npos) ++counts[where];
     return nullptr;
   }
-  if (peer != t.lastPeer) {
+  if (peer != target.lastPeer) {
     addSorted(c.netPeers, peer, inserted);
-    t.lastPeer = peer;
+    target.lastPeer = peer;
   }
-  NetEdges& e = c.edges[t.edges];
+  NetEdges& e = *target.edges;
   if (!e.first) e.first = at;
   if (receive) {
     ++e.receives;
@@ -398,7 +409,7 @@ NetEdges* Processes::channel(Thread& t, const ChannelLine& line, Place at) {
 }
 
 int Processes::rankOf(const Thread& t) const {
-  const ProcessLog& p = processes_[t.process].log;
+  const ProcessLog& p = t.process->log;
   // The job's communicator has all ranks; where several ranks share the process, the thread tells.
   const CommLog* largest = nullptr;
   bool several = false;

@@ -13,6 +13,7 @@
 #include "verifier/engine/log_facts.h"
 #include "verifier/readers/log_channel.h"
 #include "verifier/readers/log_header.h"
+#include "verifier/readers/log_operations.h"
 
 namespace rdmaguard::readers::nccl_log {
 
@@ -22,35 +23,40 @@ using engine::NetworkLine;
 using engine::Place;
 using engine::ProcessLog;
 
-/// A process and what is needed of it until the end.
+/// A process and what is needed of it until the end. What each line touches stands first.
 struct Process {
+  std::uint32_t epoch = 1;  ///< changes when `log.comms` or their edges move in memory
+  bool infoSeen = false;
+  std::uint64_t lines = 0;
+  Operations operations;
   ProcessLog log;
   std::string key;  ///< what processes of several machines may share: file, host, pid
   /// Of each communicator, parallel to log.comms: edges by peer, parallel to its localPeers.
   std::vector<std::vector<std::uint64_t>> localCounts;
   /// By which line the address was learnt: only equal kinds are compared.
   std::string bootstrapAddress, oobAddress, socketAddress;
-  std::uint32_t epoch = 1;  ///< changes when `log.comms` or their edges move in memory
-  std::uint32_t latestThread = 0;
   bool netPluginLoaded = false;
   Place symbolMissing;  ///< "Failed to find ncclNetPlugin_v6 symbol", the plugin's last chance
 };
 
 /// A thread of a process: communicators are initialised by one, line after line.
 struct Thread {
-  std::uint32_t process = 0;
-  long tid = 0;
+  /// What the channel line before belonged to; good while `epoch` is the process's.
+  struct Target {
+    std::uint32_t epoch = 0;
+    int rank = -1;
+    CommLog* comm = nullptr;
+    NetEdges* edges = nullptr;
+    std::vector<std::uint64_t>* localCounts = nullptr;
+    int lastPeer = -1;
+  };
+  Process* process = nullptr;
+  Target target;
   int comm = -1;  ///< the communicator it works on, an index of log.comms; -1 = none
   bool rankTagIsLocal = false;
   /// The network line that no communicator has taken yet.
   bool hasPending = false;
   NetworkLine pending;
-  /// What the channel line before belonged to; good while `epoch` is the process's.
-  std::uint32_t epoch = 0;
-  std::uint32_t commOfEdges = 0;
-  std::uint32_t edges = 0;
-  int edgesRank = -1;
-  int lastPeer = -1;
 };
 
 class Processes {
@@ -70,8 +76,14 @@ class Processes {
   std::size_t gluedToHost(const Header& header, std::uint32_t file) const;
   /// Changes when all Thread references went bad.
   std::uint32_t generation() const { return generation_; }
-  Process& processOf(const Thread& t) { return processes_[t.process]; }
-  ProcessLog& logOf(const Thread& t) { return processes_[t.process].log; }
+  static Process& processOf(const Thread& t) { return *t.process; }
+  static ProcessLog& logOf(const Thread& t) { return t.process->log; }
+
+  /// Counts a line that `t` said.
+  void said(Thread& t) {
+    ++t.process->lines;
+    ++out_.lines;
+  }
 
   /// An address of this process was printed. Another one of the same kind than before: the host
   /// name repeats on another machine, and the thread is moved to a process of its own.
@@ -93,17 +105,30 @@ class Processes {
   /// A communicator by its pointer, or the one the thread works on; nullptr: none.
   CommLog* find(Thread& t, std::string_view pointer);
 
+  /// Counts an operation of the communicator at `pointer`.
+  void operation(Thread& t, const ShortWord& pointer, std::string_view pointerText,
+                 const ShortWord& name);
+
   /// Counts a channel line. Returns the edges it went to; nullptr: none (local).
   NetEdges* channel(Thread& t, const ChannelLine& line, Place at);
 
   /// The rank `t` speaks for, -1 = not known.
   int rankOf(const Thread& t) const;
 
-  /// Everything was read: the processes in order of appearance, as they were gathered.
-  std::deque<Process> take() { return std::move(processes_); }
+  /// Everything was read: the processes, their counts completed, in order of appearance, as they
+  /// were gathered.
+  std::deque<Process> take() {
+    for (Process& p : processes_) {
+      p.operations.flush(p.log.comms);
+      p.log.lines = p.lines;
+      p.log.warnLevelOnly = !p.infoSeen;
+    }
+    return std::move(processes_);
+  }
 
  private:
-  std::uint32_t newProcess(const Header& header, std::uint32_t file, const std::string& key);
+  Process* newProcess(const Header& header, std::uint32_t file, const std::string& key);
+  bool resolve(Thread& t, int rank, int peer, const ChannelLine& line, Place at);
   std::size_t newComm(Thread& t, Place at);
   static void takePending(Thread& t, CommLog& comm);
   std::size_t commOfChannel(Thread& t, int rank, int peer, const ChannelLine& line, Place at);
@@ -113,9 +138,9 @@ class Processes {
   std::deque<Process> processes_;
   std::deque<Thread> threads_;
   std::unordered_map<std::string, std::uint32_t> threadByKey_;
-  std::unordered_map<std::string, std::uint32_t> processByKey_;
+  std::unordered_map<std::string, Process*> processByKey_;
   /// Processes of one key on several machines.
-  std::unordered_map<std::string, std::vector<std::uint32_t>> machines_;
+  std::unordered_map<std::string, std::vector<Process*>> machines_;
   std::size_t comms_ = 0;
   std::uint32_t generation_ = 0;
 };

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "verifier/readers/log_processes.h"
+#include "verifier/readers/log_text.h"
 
 namespace rdmaguard::readers::nccl_log {
 
@@ -16,16 +17,20 @@ class ThreadCache {
   /// The part of `prefix` ("0: host:pid:tid [0] ") that names the thread: its last two words.
   /// Empty where it has another form.
   static std::string_view keyOf(std::string_view prefix) {
-    // "...] " is the least.
-    if (prefix.size() < 4 || prefix.back() != ' ' || prefix[prefix.size() - 2] != ']') return {};
     const char* const begin = prefix.data();
-    const auto* bracket = static_cast<const char*>(::memrchr(begin, ' ', prefix.size() - 1));
-    if (bracket == nullptr || bracket == begin) return {};
-    const auto* blank =
-        static_cast<const char*>(::memrchr(begin, ' ', static_cast<std::size_t>(bracket - begin)));
+    const char* at = begin + prefix.size();
+    // "[0] ", from its end; a CUDA device has few digits.
+    if (prefix.size() < kShortestKey || *--at != ' ' || *--at != ']') return {};
+    const char* const digits = at - kMostDigits - 1;
+    while (--at > digits && at > begin && isDigitChar(*at)) {
+    }
+    if (*at != '[' || at == begin || *--at != ' ') return {};
+    const auto* const blank =
+        static_cast<const char*>(::memrchr(begin, ' ', static_cast<std::size_t>(at - begin)));
     const char* const first = blank == nullptr ? begin : blank + 1;
     const auto length = static_cast<std::size_t>(begin + prefix.size() - first);
-    return length <= kMaxKey ? std::string_view(first, length) : std::string_view{};
+    return length >= kShortestKey && length <= kMaxKey ? std::string_view(first, length)
+                                                       : std::string_view{};
   }
 
   Thread* find(std::string_view key) {
@@ -40,7 +45,7 @@ class ThreadCache {
   }
 
   void put(std::string_view key, Thread& thread) {
-    if (key.size() > kMaxKey || key.empty() || find(key) != nullptr) return;
+    if (key.size() > kMaxKey || key.size() < kShortestKey || find(key) != nullptr) return;
     const std::uint64_t h = hash(key);
     Entry& e = entries_[(h & (kSets - 1)) * kWays + (h >> 40) % kWays];
     std::memcpy(e.key, key.data(), key.size());
@@ -54,6 +59,8 @@ class ThreadCache {
 
  private:
   static constexpr std::size_t kMaxKey = 55;
+  static constexpr std::size_t kShortestKey = 8;
+  static constexpr int kMostDigits = 4;
   static constexpr std::size_t kWays = 2;
   static constexpr std::size_t kSets = 8192;
 
@@ -63,18 +70,21 @@ class ThreadCache {
     Thread* thread = nullptr;
   };
 
+  static std::uint64_t word(const char* at) {
+    std::uint64_t w = 0;
+    std::memcpy(&w, at, sizeof w);
+    return w;
+  }
+
+  /// Keys are no shorter than a word: the last one may overlap the one before it.
   static std::uint64_t hash(std::string_view key) {
+    constexpr std::uint64_t kMix = 0xff51afd7ed558ccdULL;
     std::uint64_t h = key.size() * 0x9e3779b97f4a7c15ULL;
-    std::size_t i = 0;
-    for (; i + 8 <= key.size(); i += 8) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, key.data() + i, 8);
-      h = (h ^ word) * 0xff51afd7ed558ccdULL;
+    for (std::size_t i = 0; i + sizeof h < key.size(); i += sizeof h) {
+      h = (h ^ word(key.data() + i)) * kMix;
       h ^= h >> 32;
     }
-    std::uint64_t word = 0;
-    if (i < key.size()) std::memcpy(&word, key.data() + i, key.size() - i);
-    h = (h ^ word) * 0xff51afd7ed558ccdULL;
+    h = (h ^ word(key.data() + key.size() - sizeof h)) * kMix;
     return h ^ (h >> 29);
   }
 
