@@ -154,6 +154,57 @@ TEST(LogCommunicator, OperationsAreCountedByCommunicator) {
   EXPECT_EQ(p.comms[1].opLines, 0U);
 }
 
+std::string operation(const std::string& name, const std::string& pointer) {
+  return "n:1:2 [0] NCCL INFO " + name +
+         ": opCount 3f sendbuff 0x7f00 recvbuff 0x7f10 count 8 datatype 7 op 0 root 0 comm " +
+         pointer + " [nranks=8] stream 0x55d1b0f31000\n";
+}
+
+TEST(LogCommunicator, OperationsOfMoreCommunicatorsThanAreRememberedAreCountedToo) {
+  constexpr int kComms = 40, kRounds = 3;
+  std::string text;
+  const auto pointer = [](int i) { return "0x55d1c00" + std::to_string(10000 + i); };
+  for (int i = 0; i < kComms; ++i)
+    text += init("n:1:2 [0]", pointer(i), 0, "0x" + std::to_string(100 + i), "START");
+  for (int round = 0; round < kRounds; ++round)
+    for (int i = 0; i < kComms; ++i)
+      text += operation(round == 2 ? "Send" : "AllReduce", pointer(i));
+  const engine::ProcessLog p = test::processOf(text);
+  ASSERT_EQ(p.comms.size(), std::size_t{kComms});
+  for (const engine::CommLog& c : p.comms) {
+    EXPECT_EQ(c.opLines, std::uint64_t{kRounds});
+    EXPECT_EQ(c.lastOp, "Send");
+  }
+}
+
+TEST(LogCommunicator, OperationsGoToWhoHasThePointerAtTheTime) {
+  const std::string gone =
+      "n:1:2 [0] NCCL INFO comm 0x55d1c0001400 rank 0 nranks 8 cudaDev 0 busId a000 - Destroy "
+      "COMPLETE\n";
+  const engine::ProcessLog p = test::processOf(
+      operation("Broadcast", "0x55d1c0001400") +
+      init("n:1:2 [0]", "0x55d1c0001400", 0, "0x11", "START") +
+      operation("AllReduce", "0x55d1c0001400") + gone +
+      init("n:1:2 [0]", "0x55d1c0001400", 0, "0x22", "START") +
+      operation("ReduceScatter", "0x55d1c0001400") + operation("AllGather", "0x55d1c0001400"));
+  ASSERT_EQ(p.comms.size(), 2U);
+  EXPECT_EQ(p.comms[0].opLines, 1U);
+  EXPECT_EQ(p.comms[0].lastOp, "AllReduce");
+  EXPECT_EQ(p.comms[1].opLines, 2U);
+  EXPECT_EQ(p.comms[1].lastOp, "AllGather");
+}
+
+TEST(LogCommunicator, AnOperationThatAnotherLineBrokeIntoHidesNeither) {
+  const engine::LogFacts log = test::logOf(
+      init("n:1:2 [0]", "0x55d1c0001400", 0, "0x11", "START") +
+      "b:5:6 [0] NCCL INFO Using network IB\n" +
+      "n:1:2 [0] NCCL INFO AllReduce: opCount 3f sendbuff b:5:6 [0] NCCL INFO Channel 00/0 : 3[3] "
+      "-> 4[0] [receive] via NET/IB/0\n");
+  ASSERT_EQ(log.processes.size(), 2U);
+  ASSERT_EQ(log.processes[1].comms.size(), 1U);
+  EXPECT_EQ(log.processes[1].comms[0].edges[0].receives, 1U);
+}
+
 TEST(LogProcess, EqualNamesAndPidsOnMachinesWithOtherAddressesAreTwo) {
   const auto node = [](const std::string& tid, const std::string& address) {
     return "pod:7:" + tid + " [0] NCCL INFO Bootstrap : Using eth0:" + address +

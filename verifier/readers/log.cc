@@ -24,6 +24,7 @@ using nccl_log::Header;
 using nccl_log::Marker;
 using nccl_log::Messages;
 using nccl_log::Parsed;
+using nccl_log::Process;
 using nccl_log::Processes;
 using nccl_log::Said;
 using nccl_log::Thread;
@@ -90,7 +91,7 @@ struct LogReader::State {
   Place fragmentAt;
 
   // The last line, in case that the file ends within it.
-  Thread* last = nullptr;
+  Process* last = nullptr;
   engine::NetEdges* lastEdges = nullptr;  ///< counted without GDR, which may have been cut off
   bool lastReceive = false;
 
@@ -124,31 +125,31 @@ bool LogReader::State::fastLine(std::string_view text, Place at) {
   if (c < 'A' || c > 'Z') return false;
   const std::string_view key = ThreadCache::keyOf(text.substr(0, m.begin));
   if (key.empty()) return false;
-  Thread* const t = cache.find(key);
-  if (t == nullptr) return false;
+  const ThreadCache::Found speaker = cache.find(key);
+  if (speaker.thread == nullptr) return false;
   const std::string_view message = text.substr(m.end);
   ChannelLine channel;
   const Parsed parsed =
       c == 'C' || c == 'R' ? nccl_log::parseChannel(message, channel) : Parsed::Other;
   if (parsed == Parsed::Whole) {
     if (!channel.whole || !channel.comm.empty()) return false;
-    lastEdges = processes.channel(*t, channel, at);
+    lastEdges = processes.channel(*speaker.thread, channel, at);
     if (channel.gdr) lastEdges = nullptr;
     lastReceive = channel.end == ChannelLine::End::Receive;
-  } else if (parsed == Parsed::Other && messages.takeOperation(*t, message)) {
+  } else if (parsed == Parsed::Other && messages.takeOperation(*speaker.process, message)) {
     lastEdges = nullptr;
   } else {
     return false;
   }
-  last = t;
-  t->process->infoSeen = true;
-  processes.said(*t);
+  last = speaker.process;
+  speaker.process->infoSeen = true;
+  processes.said(*speaker.process);
   return true;
 }
 
 bool LogReader::State::line(std::string_view text, Place at) {
   if (at.file != file || processes.generation() != cacheGeneration) {
-    cache.clear();
+    cache.forget();
     file = at.file;
     cacheGeneration = processes.generation();
   }
@@ -197,7 +198,7 @@ Parsed LogReader::State::message(Thread& t, const Header& header, Marker::Level 
   if (level != Marker::Level::Warn) t.process->infoSeen = true;
   if (level == Marker::Level::Call) return Parsed::Other;
   ChannelLine channel;
-  last = &t;
+  last = t.process;
   switch (nccl_log::parseChannel(text, channel)) {
     case Parsed::Cut:
       return Parsed::Cut;
@@ -264,7 +265,7 @@ bool LogReader::State::markedLine(std::string_view text, Marker marker, Place at
     }
     const std::string_view said = text.substr(marker.end, end - marker.end);
     const Parsed parsed = message(t, header, marker.level, said, at);
-    processes.said(t);
+    processes.said(*t.process);
     if (first && next.level == Marker::Level::None && header.found) {
       const std::string_view key = ThreadCache::keyOf(text.substr(0, marker.begin));
       if (!key.empty() && !header.host.empty() && key.find(header.host) != std::string_view::npos)
@@ -312,7 +313,7 @@ bool LogReader::State::joinedWith(std::string_view rest, Place at) {
     Thread& t = threadOf(header, {}, at);
     const Parsed parsed = message(t, header, m.level, text, at);
     if (parsed == Parsed::Whole || m.level == Marker::Level::Warn) {
-      processes.said(t);
+      processes.said(*t.process);
       return true;
     }
     // A long device list may be broken more than once.
@@ -342,7 +343,7 @@ bool LogReader::State::bareLine(std::string_view text, Place at) {
   if (!Messages::isUnmistakable(rest)) return listTail(rest, lead, at);
   Thread& t = threadOf({}, lead, at);
   if (message(t, {}, Marker::Level::Info, rest, at) != Parsed::Whole) return false;
-  processes.said(t);
+  processes.said(*t.process);
   return true;
 }
 
@@ -359,7 +360,7 @@ bool LogReader::State::listTail(std::string_view text, std::string_view lead, Pl
     log.deviceListAt = at;
   }
   t.process->infoSeen = true;
-  processes.said(t);
+  processes.said(*t.process);
   return true;
 }
 
@@ -374,7 +375,7 @@ void LogReader::endOfFile(bool cut) {
   State& s = *state_;
   if (cut) {
     if (s.last != nullptr) {
-      s.processes.logOf(*s.last).cut = true;
+      s.last->log.cut = true;
       s.out.log.cut = true;
     }
     if (s.lastEdges != nullptr) {

@@ -190,10 +190,10 @@ Marker findBareMarker(std::string_view line) noexcept {
   for (const std::string_view word : {"INFO ", "WARN "}) {
     const auto at = line.find(word);
     if (at == std::string_view::npos || at == 0 || line[at - 1] != ' ') continue;
-    const Header h = headerAtEnd(line.substr(0, at - 1));
+    const Header h = headerAtEnd(line.substr(0, at));
     if (h.host.empty() || h.device < 0) continue;
     Marker m;
-    m.level = word.front() == 'I' ? Marker::Level::Info : Marker::Level::Warn;
+    m.level = word == "INFO " ? Marker::Level::Info : Marker::Level::Warn;
     m.begin = at;
     m.end = at + word.size();
     return m;

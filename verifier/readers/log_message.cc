@@ -8,13 +8,12 @@
 
 #include "verifier/readers/log_devices.h"
 #include "verifier/readers/log_header.h"
+#include "verifier/readers/log_message_comm.h"
 #include "verifier/readers/log_message_net.h"
 #include "verifier/readers/log_text.h"
 
 namespace rdmaguard::readers::nccl_log {
 namespace {
-
-using CommLine = Processes::CommLine;
 
 constexpr Said kWhole{Parsed::Whole, false};
 constexpr Said kCut{Parsed::Cut, false};
@@ -159,56 +158,8 @@ Said rcclVersion(const Context& c, std::string_view rest) {
   return version(c, rest);
 }
 
-int numberOf(std::string_view text, std::string_view key) {
-  int value = -1;
-  std::string_view rest = after(text, key);
-  return !rest.empty() && takeDecimal(rest, value) ? value : -1;
-}
-
-std::string_view hexOf(std::string_view text, std::string_view key) {
-  const std::string_view rest = after(text, key);
-  std::size_t n = 0;
-  while (n < rest.size() && (isHexChar(rest[n]) || rest[n] == 'x')) ++n;
-  return rest.substr(0, n);
-}
-
-/// "comm 0x.. rank 0 nranks 8 ... - Init START", "comm 0x.. rank 0 nRanks 8 nNodes 1 ... MNNVL 0".
 Said commLine(const Context& c, std::string_view text) {
-  const auto begin = text.find("comm 0x");
-  if (begin == std::string_view::npos) return kOther;
-  text.remove_prefix(begin);
-  CommLine line;
-  line.pointer = hexOf(text, "comm ");
-  line.rank = numberOf(text, " rank ");
-  const int lower = numberOf(text, " nranks ");
-  const int upper = numberOf(text, " nRanks ");
-  line.nRanks = std::max({lower, upper, 0});
-  if (line.rank < 0 || line.nRanks == 0) return kCut;
-  line.id = hexOf(text, "commId ");
-  line.parent = hexOf(text, " parent ");
-  line.split = !line.parent.empty();
-  using Phase = CommLine::Phase;
-  if (upper >= 0) {
-    line.nNodes = std::max(numberOf(text, " nNodes "), 0);
-    if (line.nNodes == 0) return kCut;
-    line.localRanks = std::max(numberOf(text, " localRanks "), 0);
-    line.mnnvl = numberOf(text, " MNNVL ");
-    line.phase = Phase::Nodes;
-  } else if (text.find("Init START") != std::string_view::npos) {
-    line.phase = Phase::Start;
-  } else if (text.find("Init COMPLETE") != std::string_view::npos) {
-    line.phase = Phase::Complete;
-  } else if (text.find("Destroy COMPLETE") != std::string_view::npos) {
-    line.phase = Phase::Destroy;
-  } else if (text.find("Abort COMPLETE") != std::string_view::npos) {
-    line.phase = Phase::Abort;
-  } else if (text.find(" cudaDev ") != std::string_view::npos) {
-    // A begun or a complete communicator: what was cut off would say.
-    c.processes.comm(c.thread, line, c.at);
-    return kCut;
-  }
-  c.processes.comm(c.thread, line, c.at);
-  return kWhole;
+  return commMessage(c.processes, c.thread, text, c.at);
 }
 
 /// "[Rank 3] ncclCommInitRank comm 0x..": others that begin so are none of ours.
@@ -217,15 +168,8 @@ Said commOfApi(const Context& c, std::string_view text) {
   return kOther;
 }
 
-/// "Init timings - ncclCommInitRank: rank 3 nranks 4 total ..."
 Said timings(const Context& c, std::string_view text) {
-  CommLog* comm = c.processes.find(c.thread, {});
-  const int rank = numberOf(text, " rank ");
-  const int nRanks = numberOf(text, " nranks ");
-  if (comm == nullptr || rank < 0 || nRanks <= 0) return kWhole;
-  if (comm->rank < 0) comm->rank = rank;
-  if (comm->rank == rank && comm->nRanks == 0) comm->nRanks = nRanks;
-  return kWhole;
+  return timingsMessage(c.processes, c.thread, text);
 }
 
 void keepSetting(const Context& c, std::string_view name, std::string_view value) {
@@ -358,24 +302,6 @@ constexpr std::array kRows{
     Row{"+ NET[", topologyNet, false},
 };
 
-/// Ops of NCCL_DEBUG_SUBSYS=COLL: "AllReduce: opCount 2 sendbuff ... comm 0x.. [nranks=8] ...".
-Said operation(const Context& c, std::string_view text, std::size_t colon) {
-  CommLog* comm = c.processes.find(c.thread, hexOf(text, " comm "));
-  if (comm == nullptr) return kWhole;
-  ++comm->opLines;
-  const std::string_view name = text.substr(0, colon);
-  if (comm->lastOp != name) comm->lastOp = name;
-  return kWhole;
-}
-
-constexpr std::size_t kNowhere = std::string_view::npos;
-
-std::size_t lastOf(std::string_view text, char c, std::size_t end) {
-  const void* const at = end == 0 ? nullptr : ::memrchr(text.data(), c, end);
-  return at == nullptr ? kNowhere
-                       : static_cast<std::size_t>(static_cast<const char*>(at) - text.data());
-}
-
 /// Frequent messages that tell nothing of the network.
 bool isPlain(std::string_view text) {
   for (const std::string_view head :
@@ -401,35 +327,11 @@ Said Messages::take(Thread& t, std::string_view text, Place at) {
   if (cut) return kCut;
   if (isPlain(text)) return kOther;
   const auto colon = text.substr(0, 40).find(": opCount ");
-  if (colon != std::string_view::npos) return operation(c, text, colon);
+  if (colon != std::string_view::npos) {
+    operationMessage(t, text, colon);
+    return kWhole;
+  }
   return kOther;
-}
-
-bool Messages::takeOperation(Thread& t, std::string_view text) {
-  constexpr std::string_view kCount = ": opCount ";
-  constexpr std::size_t kLongestName = 24;
-  std::size_t name = 0;
-  while (name < text.size() && name < kLongestName && text[name] >= 'A' && text[name] <= 'z')
-    ++name;
-  if (name == 0 || text.substr(name, kCount.size()) != kCount) return false;
-  // From the end, since most of the line is of no use: "comm 0x.. [nranks=8] stream 0x..".
-  constexpr std::string_view kStream = "] stream 0x", kRanks = " [nranks=", kComm = " comm 0x";
-  const std::size_t bracket = lastOf(text, ']', text.size());
-  if (bracket == kNowhere || text.substr(bracket, kStream.size()) != kStream) return false;
-  const std::size_t ranks = lastOf(text, ' ', bracket);
-  if (ranks == kNowhere || text.substr(ranks, kRanks.size()) != kRanks) return false;
-  const std::size_t blank = lastOf(text, ' ', ranks);
-  constexpr std::size_t kWord = kComm.size() - 2;  // up to "0x"
-  if (blank == kNowhere || blank + 1 < kWord) return false;
-  if (text.substr(blank + 1 - kWord, kComm.size()) != kComm) return false;
-  const std::string_view pointer = text.substr(blank + 1, ranks - blank - 1);
-  if (name > ShortWord::kLongest || pointer.size() > ShortWord::kLongest) return false;
-  // Another line may have broken into this one.
-  if (text.find(' ', bracket + kStream.size()) != std::string_view::npos ||
-      findMarker(text, 0).level != Marker::Level::None)
-    return false;
-  processes_.operation(t, ShortWord::of(pointer), pointer, ShortWord::of(text.substr(0, name)));
-  return true;
 }
 
 bool Messages::takeVersion(std::string_view text, Place at) {

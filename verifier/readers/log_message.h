@@ -26,7 +26,7 @@ class Messages {
 
   /// "AllReduce: opCount 2 ... comm 0x55d1c0001400 [nranks=8] stream 0x55d1b0f31000", which long
   /// logs are made of: counted at once where it is whole. False: take() has to look.
-  bool takeOperation(Thread& t, std::string_view text);
+  bool takeOperation(Process& process, std::string_view text);
 
   /// "NCCL version 2.21.5+cuda12.4" on a line of its own, which no process signs.
   bool takeVersion(std::string_view text, Place at);

@@ -9,7 +9,7 @@ static_assert(sizeof(std::uint64_t) == 8);
 
 ShortWord ShortWord::of(std::string_view word) {
   ShortWord w;
-  w.size = static_cast<std::uint32_t>(word.size());
+  w.size = static_cast<std::uint8_t>(word.size());
   std::memcpy(&w.front, word.data(), 8);
   if (word.size() > 8) {
     std::memcpy(&w.back, word.data() + word.size() - 8, 8);
@@ -33,24 +33,30 @@ void Operations::hand(const Entry& e, std::vector<engine::CommLog>& comms) {
   comms[e.comm].lastOp = e.last.text();
 }
 
+void Operations::set(std::size_t i, const Entry& e) {
+  if (i < kInside) backs_[i] = e.pointer.back;
+  entry(i) = e;
+}
+
 void Operations::add(const ShortWord& pointer, std::uint32_t comm,
                      std::vector<engine::CommLog>& comms) {
   Entry e;
   e.pointer = pointer;
   e.comm = comm;
-  if (entries_.size() < kMost) {
-    entries_.push_back(e);
+  if (size_ == kMost) {
+    hand(entry(next_), comms);
+    set(next_, e);
+    next_ = (next_ + 1) % kMost;
     return;
   }
-  hand(entries_[next_], comms);
-  entries_[next_] = e;
-  next_ = (next_ + 1) % kMost;
+  if (size_ >= kInside) further_.emplace_back();
+  set(size_++, e);
 }
 
 void Operations::flush(std::vector<engine::CommLog>& comms) {
-  for (const Entry& e : entries_) hand(e, comms);
-  entries_.clear();
-  next_ = 0;
+  for (std::size_t i = 0; i < size_; ++i) hand(entry(i), comms);
+  further_.clear();
+  size_ = next_ = 0;
 }
 
 }  // namespace rdmaguard::readers::nccl_log

@@ -2,6 +2,7 @@
 // most of a log. One thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,7 +15,7 @@ namespace rdmaguard::readers::nccl_log {
 /// A word of at most 16 bytes, compared as two numbers: its beginning and its end.
 struct ShortWord {
   std::uint64_t front = 0, back = 0;
-  std::uint32_t size = 0;
+  std::uint8_t size = 0;
 
   static constexpr std::size_t kLongest = 16;
   /// `word` is followed by at least 8 bytes that may be read.
@@ -23,14 +24,17 @@ struct ShortWord {
   friend bool operator==(const ShortWord&, const ShortWord&) = default;
 };
 
-/// Of one process.
+/// Of one process. Small, for every line of such a log looks here: the first communicators stand
+/// in the object itself.
 class Operations {
  public:
   static constexpr std::uint32_t kNoComm = ~0U;
 
   /// Counts one operation of the communicator at `pointer`. False: not known here; see add().
   bool count(const ShortWord& pointer, const ShortWord& operation) {
-    for (Entry& e : entries_) {
+    for (std::size_t i = 0; i < size_; ++i) {
+      if (i < kInside && backs_[i] != pointer.back) continue;
+      Entry& e = entry(i);
       if (!(e.pointer == pointer)) continue;
       ++e.lines;
       e.last = operation;
@@ -46,17 +50,24 @@ class Operations {
   void flush(std::vector<engine::CommLog>& comms);
 
  private:
+  static constexpr std::size_t kInside = 4;
   // A process with more communicators in use at a time pays for it.
   static constexpr std::size_t kMost = 32;
-  struct Entry {
+  struct alignas(64) Entry {
     ShortWord pointer, last;
     std::uint64_t lines = 0;
     std::uint32_t comm = 0;
   };
+  Entry& entry(std::size_t i) { return i < kInside ? inside_[i] : further_[i - kInside]; }
+  void set(std::size_t i, const Entry& e);
   static void hand(const Entry& e, std::vector<engine::CommLog>& comms);
 
-  std::vector<Entry> entries_;
-  std::size_t next_ = 0;  ///< the entry to give up where there are kMost
+  std::uint32_t size_ = 0;
+  std::uint32_t next_ = 0;  ///< the entry to give up where there are kMost
+  /// Of inside_: beside what else a line touches, so that it touches one entry only.
+  std::array<std::uint64_t, kInside> backs_{};
+  std::array<Entry, kInside> inside_{};
+  std::vector<Entry> further_;
 };
 
 }  // namespace rdmaguard::readers::nccl_log

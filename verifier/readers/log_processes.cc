@@ -148,6 +148,7 @@ void Processes::address(Thread& t, AddressOf kind, std::string_view address) {
     }
     processByKey_[p->key] = machine;
     t.process = machine;
+    ++generation_;  // who remembers the thread's process has to ask again
     t.comm = -1;
     t.hasPending = false;
     t.target.epoch = 0;
@@ -275,15 +276,15 @@ void Processes::comm(Thread& t, const CommLine& line, Place at) {
   }
 }
 
-void Processes::operation(Thread& t, const ShortWord& pointer, std::string_view pointerText,
+void Processes::operation(Process& process, const ShortWord& pointer, std::string_view pointerText,
                           const ShortWord& name) {
-  Process& p = *t.process;
-  if (p.operations.count(pointer, name)) return;
-  const CommLog* const comm = find(t, pointerText);
-  const auto index =
-      comm == nullptr ? Operations::kNoComm : static_cast<std::uint32_t>(comm - p.log.comms.data());
-  p.operations.add(pointer, index, p.log.comms);
-  p.operations.count(pointer, name);
+  if (process.operations.count(pointer, name)) return;
+  std::uint32_t index = Operations::kNoComm;
+  const std::vector<CommLog>& comms = process.log.comms;
+  for (std::size_t i = comms.size(); i-- > 0 && index == Operations::kNoComm;)
+    if (comms[i].pointer == pointerText) index = static_cast<std::uint32_t>(i);
+  process.operations.add(pointer, index, process.log.comms);
+  process.operations.count(pointer, name);
 }
 
 CommLog* Processes::find(Thread& t, std::string_view pointer) {

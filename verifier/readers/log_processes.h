@@ -24,7 +24,7 @@ using engine::Place;
 using engine::ProcessLog;
 
 /// A process and what is needed of it until the end. What each line touches stands first.
-struct Process {
+struct alignas(64) Process {
   std::uint32_t epoch = 1;  ///< changes when `log.comms` or their edges move in memory
   bool infoSeen = false;
   std::uint64_t lines = 0;
@@ -79,9 +79,9 @@ class Processes {
   static Process& processOf(const Thread& t) { return *t.process; }
   static ProcessLog& logOf(const Thread& t) { return t.process->log; }
 
-  /// Counts a line that `t` said.
-  void said(Thread& t) {
-    ++t.process->lines;
+  /// Counts a line that `process` said.
+  void said(Process& process) {
+    ++process.lines;
     ++out_.lines;
   }
 
@@ -106,8 +106,8 @@ class Processes {
   CommLog* find(Thread& t, std::string_view pointer);
 
   /// Counts an operation of the communicator at `pointer`.
-  void operation(Thread& t, const ShortWord& pointer, std::string_view pointerText,
-                 const ShortWord& name);
+  static void operation(Process& process, const ShortWord& pointer, std::string_view pointerText,
+                        const ShortWord& name);
 
   /// Counts a channel line. Returns the edges it went to; nullptr: none (local).
   NetEdges* channel(Thread& t, const ChannelLine& line, Place at);

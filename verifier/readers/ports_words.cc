@@ -151,7 +151,11 @@ PortLine untagged(std::string_view s, bool inside) {
     return {PortField::NoDevices, kInfo, s, {}, true};
   if (startsWith(s, "ibpanic:")) return {PortField::Panic, kStat, s, {}, true};
   if (startsWith(s, "ibwarn:")) return {PortField::Filler, kStat, s, {}, true};
+  // Each key ends with a colon, and most lines of a log have none there.
+  constexpr std::size_t kLongestKey = 24;
+  if (s.substr(0, kLongestKey).find(':') == std::string_view::npos) return {};
   for (const Key& key : kKeys) {
+    if (!inside && key.begins == Begins::Never) continue;
     if (!startsWith(s, key.text)) continue;
     const std::string_view value = trimmed(s.substr(key.text.size()));
     ListingTool tool = key.tool;
