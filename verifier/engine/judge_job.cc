@@ -206,6 +206,8 @@ JobVerdict judgeJob(const JobFacts& job, const Requirement& wanted) {
     v.job.gdr = mechanismOf(job, log.gdr);
   } else {
     take(*outlook, v.job);
+    // Something ran: its GPUDirect state is not known rather than none.
+    if (log.any && v.job.engaged == Engaged::Unknown) v.job.gdrState = GdrState::Unknown;
   }
   v.job.evidence = log.evidence;
   for (const auto* o : {&beside.spec, &beside.ports})
@@ -224,6 +226,7 @@ JobVerdict judgeJob(const JobFacts& job, const Requirement& wanted) {
   v.exitCode = exitCodeOf(v, log, beside, logDecides, ranButSilent);
   v.gather = whatToGather(job, v, log);
   v.sentence = verdictSentence(v, log);
+  if (!logDecides && outlook && !outlook->sentence.empty()) v.sentence = outlook->sentence;
   return v;
 }
 

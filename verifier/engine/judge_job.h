@@ -19,6 +19,7 @@ struct Outlook {
   std::string externalName;  ///< for Transport::External
   int exitCode = 3;          ///< what this input alone would exit with
   std::vector<Evidence> evidence;
+  std::string sentence;  ///< where the plain words for the verdict do not fit; else empty
 };
 
 /// rules_spec.cc: nothing where the input holds no spec.

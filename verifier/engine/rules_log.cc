@@ -7,6 +7,7 @@
 
 #include "verifier/engine/judge_log.h"
 #include "verifier/engine/rule_functions.h"
+#include "verifier/engine/rules_spec.h"
 #include "verifier/engine/settings.h"
 #include "verifier/engine/text.h"
 
@@ -328,7 +329,8 @@ MaybeFinding linkLayerNotShown(const Case& c) {
 }
 
 MaybeFinding externalPlugin(const Case& c) {
-  if (!c.log || c.log->engaged == Engaged::NotNeeded) return std::nullopt;
+  if (c.log && c.log->engaged == Engaged::NotNeeded) return std::nullopt;
+  if (!c.log || !c.log->any) return specExternalPlugin(c);
   for (const CommNet& comm : c.log->comms)
     for (const RankNet& r : comm.ranks) {
       if (r.net.name.empty() || sameWord(r.net.name, "IB") || sameWord(r.net.name, "Socket"))
