@@ -43,6 +43,21 @@ std::string_view withoutEnd(std::string_view line) {
   return last == std::string_view::npos ? std::string_view{} : line.substr(0, last + 1);
 }
 
+/// "> > text" -> "text"; ">word" is no quote.
+std::string_view withoutQuotes(std::string_view line) {
+  const auto quoteAt = [&](std::size_t i) {
+    return i < line.size() && line[i] == '>' &&
+           (i + 1 == line.size() || line[i + 1] == ' ' || line[i + 1] == '>');
+  };
+  std::size_t i = 0;
+  while (quoteAt(i)) {
+    ++i;
+    if (i < line.size() && line[i] == ' ' && quoteAt(i + 1)) ++i;
+  }
+  if (i > 0 && i < line.size() && line[i] == ' ') ++i;
+  return line.substr(i);
+}
+
 }  // namespace
 
 std::string_view withoutControls(std::string_view line, std::string& scratch) {
@@ -55,7 +70,7 @@ std::string_view withoutControls(std::string_view line, std::string& scratch) {
     if (line[at] == kEscape)
       at = afterEscape(line, at);
     else
-      ++at;
+      at = std::min(line.find_first_not_of('\0', at), line.size());
     const std::size_t next = std::min(line.find_first_of(kControls, at), line.size());
     scratch.append(line.substr(at, next - at));
     at = next;
@@ -66,8 +81,7 @@ std::string_view withoutControls(std::string_view line, std::string& scratch) {
 std::string_view withoutFrame(std::string_view line) {
   line = withoutEnd(line);
   if (line.empty()) return line;
-  while (line.starts_with("> ") || line.starts_with(">>") || line == ">") line.remove_prefix(1);
-  if (line.starts_with("> ") || line == ">") line.remove_prefix(1);
+  line = withoutQuotes(line);
   const auto text = line.find_first_not_of(kBlanks);
   if (text == std::string_view::npos) return {};
   for (const std::string_view stroke : kStrokes) {

@@ -93,7 +93,8 @@ bool isZstd(PeekableSource& source) {
 
 enum class Width : std::uint8_t { Bytes, LittleEndian, BigEndian };
 
-/// UTF-16, as Windows shells redirect it: by its mark, else by every second byte being zero.
+/// UTF-16, as Windows shells redirect it: by its mark, else by nearly every second byte
+/// being zero.
 Width widthOf(PeekableSource& source) {
   if (beginsWith(source, "\xff\xfe"sv)) return Width::LittleEndian;
   if (beginsWith(source, "\xfe\xff"sv)) return Width::BigEndian;
@@ -103,8 +104,12 @@ Width widthOf(PeekableSource& source) {
   for (std::size_t i = 0; i < head.size(); ++i)
     if (head[i] == '\0') ++zeros[i % 2];
   const std::size_t half = head.size() / 2;
-  if (zeros[0] == 0 && zeros[1] >= half) return Width::LittleEndian;
-  if (zeros[1] == 0 && zeros[0] >= half) return Width::BigEndian;
+  // Most characters of a log are ASCII; a few others may stand among them.
+  const auto mostly = [half](std::size_t high, std::size_t low) {
+    return high * 4 >= half * 3 && low * 8 <= half;
+  };
+  if (mostly(zeros[1], zeros[0])) return Width::LittleEndian;
+  if (mostly(zeros[0], zeros[1])) return Width::BigEndian;
   return Width::Bytes;
 }
 
