@@ -124,6 +124,11 @@ TEST(JobErrors, WhatASpecSetsIsNamedWithItsContainer) {
   in.facts.specs.roles[0].containers.emplace_back();
   SpecContainer& c = in.facts.specs.roles[0].containers[0];
   c.name = "t";
+  SpecQuantity gpus;  // without a GPU NCCL has nothing to do there
+  gpus.key = "nvidia.com/gpu";
+  gpus.text = "8";
+  gpus.value = 8;
+  c.limits.push_back(gpus);
   SpecSetting set;
   set.name = "NCCL_IB_DISABLE";
   set.value = "1";
