@@ -84,12 +84,11 @@ Outlook ofRoles(const SpecView& view) {
         {"One pod is the whole job.", job.source(view.singleNodeAt), Certainty::Told});
     return out;
   }
-  std::size_t ready = 0, unknown = 0, off = 0, refused = 0;
+  std::size_t unknown = 0, off = 0, refused = 0;
   std::string plugin;
   bool samePlugin = true;
   for (const RoleView& r : view.gpuRoles) {
     const Standing s = standingOf(r, job.specs);
-    ready += s == Standing::Ready ? 1 : 0;
     unknown += s == Standing::CannotTell ? 1 : 0;
     off += s == Standing::Off ? 1 : 0;
     refused += s == Standing::Refused ? 1 : 0;
