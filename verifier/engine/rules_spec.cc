@@ -13,7 +13,6 @@ namespace {
 constexpr int kGood = 0;
 constexpr int kConditionMissing = 1;
 constexpr int kNotEngaged = 2;
-constexpr int kCannotTell = 3;
 
 /// What one role's processes would end up with.
 enum class Standing : std::uint8_t { Ready, CannotTell, Off, Refused };

@@ -121,12 +121,10 @@ OpenedSource unpacked(std::unique_ptr<ByteSource> raw) {
     opened.failure = source->failure();
     return opened;
   }
-  std::unique_ptr<ByteSource> plain;
   if (beginsWith(*source, "\x1f\x8b"sv))
-    plain = gunzip(std::move(source));
+    source = std::make_unique<PeekableSource>(gunzip(std::move(source)));
   else if (isZstd(*source))
-    plain = unzstd(std::move(source));
-  if (plain) source = std::make_unique<PeekableSource>(std::move(plain));
+    source = std::make_unique<PeekableSource>(unzstd(std::move(source)));
 
   for (const Magic& magic : kRefused) {
     const std::string_view head = source->peek(magic.offset + magic.bytes.size());
