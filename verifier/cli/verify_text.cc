@@ -16,7 +16,6 @@ namespace rdmaguard::cli {
 namespace {
 
 using engine::CommVerdict;
-using engine::Engaged;
 using engine::Finding;
 using engine::GdrState;
 using engine::RankVerdict;

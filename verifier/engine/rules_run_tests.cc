@@ -2,6 +2,7 @@
 // table of rules_run.h.
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <utility>
 
 #include "verifier/engine/baseline.h"
@@ -13,7 +14,7 @@ namespace rdmaguard::engine {
 namespace {
 
 std::string figure(double gbps) {
-  const auto hundredths = static_cast<long long>(gbps * 100 + 0.5);
+  const auto hundredths = std::llround(gbps * 100);
   std::string text = std::to_string(hundredths / 100) + ".";
   if (hundredths % 100 < 10) text += '0';
   return text + std::to_string(hundredths % 100) + " GB/s";

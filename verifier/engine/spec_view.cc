@@ -263,21 +263,21 @@ Answer byNetworks(const SpecFacts& specs, const SpecRole& role) {
 }
 
 Answer provisionOf(const SpecFacts& specs, const SpecRole& role, const SpecContainer& c) {
-  const Answer resources = byResources(specs, c);
+  Answer resources = byResources(specs, c);
   if (gives(resources.provision) || resources.provision == Provision::Refused ||
       resources.provision == Provision::Placeholder)
     return resources;
-  const Answer platform = byPlatform(role, c);
+  Answer platform = byPlatform(role, c);
   if (gives(platform.provision)) return platform;
-  const Answer claims = byClaims(specs, role, c);
+  Answer claims = byClaims(specs, role, c);
   if (gives(claims.provision)) return claims;
-  const Answer host = byHostPath(role, c);
+  Answer host = byHostPath(role, c);
   if (gives(host.provision)) return host;
-  const Answer sunk = bySunk(specs, role);
+  Answer sunk = bySunk(specs, role);
   if (gives(sunk.provision)) return sunk;
-  const Answer webhook = byWebhook(role);
+  Answer webhook = byWebhook(role);
   if (webhook.provision == Provision::Webhook) return webhook;
-  const Answer key = byUnknownKey(specs, c);
+  Answer key = byUnknownKey(specs, c);
   if (key.provision == Provision::UnknownKey) return key;
   if (claims.provision == Provision::UnknownClaim) return claims;
   for (const SpecContainer& other : role.containers) {
@@ -291,7 +291,7 @@ Answer provisionOf(const SpecFacts& specs, const SpecRole& role, const SpecConta
     return {Provision::Unseen, "", document->templateAt ? document->templateAt : role.at, ""};
   if (document && document->broken) return {Provision::Unseen, "", document->problemAt, ""};
   if (key.provision == Provision::PolicyNotRdma) return key;
-  const Answer network = byNetworks(specs, role);
+  Answer network = byNetworks(specs, role);
   if (network.provision == Provision::NetworkMayCarry) return network;
   if (host.provision == Provision::WithoutPrivilege) return host;
   if (c.privileged) return {Provision::PrivilegedOnly, "privileged: true", c.at, ""};

@@ -11,7 +11,6 @@
 namespace rdmaguard::readers {
 namespace {
 
-using engine::BatchOption;
 using engine::BatchScript;
 
 std::string_view trimmed(std::string_view s) {

@@ -53,7 +53,7 @@ bool takeMpiTag(LinePrefix& p) {
   const int rank = takeNumber(s);
   if (rank < 0 || !takeWord(s, "]") || !takeWord(s, "<std")) return false;
   const auto colon = s.find(">:");
-  if (colon == std::string_view::npos || colon > 4) return false;
+  if (colon > 4) return false;
   s.remove_prefix(colon + 2);
   p.rank = rank;
   p.rest = s;
@@ -102,9 +102,7 @@ bool takeActor(LinePrefix& p) {
   }
   if (!s.starts_with('(')) return false;
   const auto end = s.find(") ");
-  if (end == std::string_view::npos || end > 128 ||
-      s.substr(0, end).find("pid=") == std::string_view::npos)
-    return false;
+  if (end > 128 || s.substr(0, end).find("pid=") == std::string_view::npos) return false;
   p.rest = s.substr(end + 2);
   return true;
 }
@@ -203,7 +201,7 @@ void takeSyslogHost(LinePrefix& p) {
   if (n == 0 || n >= s.size() || s[n] != ' ') return;
   const std::string_view after = s.substr(n + 1);
   const auto colon = after.find(": ");
-  if (colon == std::string_view::npos || colon > 48) return;
+  if (colon > 48) return;
   const std::string_view program = after.substr(0, colon);
   if (program != "kernel" && !program.ends_with(']')) return;
   if (program.find(' ') != std::string_view::npos) return;

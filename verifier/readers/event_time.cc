@@ -49,6 +49,17 @@ std::int64_t daysFrom1970(std::int64_t year, int month, int day) {
   return era * 146'097 + ofEra * 365 + ofEra / 4 - ofEra / 100 + ofYear - 719'468;
 }
 
+/// The digits behind a decimal point.
+double takeFraction(Cursor& c) {
+  double fraction = 0, unit = 1;
+  while (isDigit(c.peek())) {
+    unit /= 10;
+    fraction += unit * (c.peek() - '0');
+    ++c.at;
+  }
+  return fraction;
+}
+
 constexpr std::array<std::string_view, 12> kMonths{"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                    "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 constexpr std::array<std::string_view, 7> kWeekdays{"Mon", "Tue", "Wed", "Thu",
@@ -79,8 +90,7 @@ double takeClock(Cursor& c) {
   double fraction = 0;
   if ((c.peek() == '.' || c.peek() == ',') && isDigit(c.peek(1))) {
     ++c.at;
-    double unit = 0.1;
-    for (; isDigit(c.peek()); ++c.at, unit /= 10) fraction += unit * (c.peek() - '0');
+    fraction = takeFraction(c);
   }
   return static_cast<double>(h * 3600 + m * 60 + s) + fraction;
 }
@@ -169,8 +179,7 @@ Stamp countStamp(Cursor c) {
   c.blanks();
   const std::int64_t whole = c.number(1, 12);
   if (whole < 0 || !c.take('.') || !isDigit(c.peek())) return {};
-  double fraction = 0, unit = 0.1;
-  for (; isDigit(c.peek()); ++c.at, unit /= 10) fraction += unit * (c.peek() - '0');
+  const double fraction = takeFraction(c);
   return {static_cast<double>(whole) + fraction, 0, c.at};
 }
 

@@ -19,7 +19,6 @@ namespace rdmaguard::readers {
 namespace {
 
 using engine::Event;
-using engine::Phase;
 
 constexpr std::size_t kMaxText = std::size_t{64} << 10;  // of a line that is looked at
 constexpr std::uint64_t kNearLines = 12;                 // what belongs to one exception
@@ -64,7 +63,7 @@ class Table {
 // "NET/IB : ..." -> "IB", "NET/IBX:Got" -> "IBX", "NET/IB/GIN: ..." -> "IB"
 std::string networkOf(std::string_view text) {
   const auto at = text.find("NET/");
-  if (at == std::string_view::npos || at > 2) return {};
+  if (at > 2) return {};
   std::string_view name = upTo(text.substr(at + 4), " :/");
   return name == "Plugin" ? std::string() : std::string(name.substr(0, 32));
 }

@@ -133,7 +133,7 @@ InputResult readInput(std::span<const std::string> paths) {
   return result;
 }
 
-InputResult readText(std::string_view text, std::string name) {
+InputResult readText(std::string_view text, const std::string& name) {
   InputResult result;
   Intake intake(result);
   intake.take(openBytes(text), name);

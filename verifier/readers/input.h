@@ -28,6 +28,6 @@ struct InputResult {
 InputResult readInput(std::span<const std::string> paths);
 
 /// The same for text already in memory, as one file of that name.
-InputResult readText(std::string_view text, std::string name);
+InputResult readText(std::string_view text, const std::string& name);
 
 }  // namespace rdmaguard::readers

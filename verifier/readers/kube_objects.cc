@@ -173,7 +173,7 @@ std::vector<SpecName> readMultusNetworks(std::string_view value, const TreeNode*
         if (const TreeNode* n = tree->find(item, "name")) name = tree->text(n);
         const std::string_view ns = tree->text(tree->find(item, "namespace"));
         if (name.empty()) continue;
-        if (!ns.empty()) name = std::string(ns) + "/" + name;
+        if (!ns.empty()) name.insert(0, "/").insert(0, ns);
         engine::Place here = at;
         if (node && node->block && item) here.line += 1 + item->line;
         networks.push_back({limited(name), here});

@@ -65,7 +65,7 @@ std::uint64_t sizeOfType(std::string_view type) {
   }};
   for (const auto& [name, bytes] : kTypes)
     if (type == name) return bytes;
-  return type.find("8") != std::string_view::npos && type.starts_with("f") ? 1 : 0;
+  return type.find('8') != std::string_view::npos && type.starts_with("f") ? 1 : 0;
 }
 
 }  // namespace

@@ -12,7 +12,6 @@ namespace {
 
 using engine::ListedHardware;
 using engine::ListingTool;
-using engine::PhysState;
 using engine::PortListing;
 using engine::PortState;
 using engine::RdmaDevice;
