@@ -156,8 +156,8 @@ def fixed(prefix):
 
 def indented(files):
     """As in a code block. Not where lines were left out: an indented "..." begins a fragment of a
-    manifest. Not batch scripts: verify does not yet know one whose lines are all indented."""
-    if any(re.search(rb"^\.\.\.|^#SBATCH", d, re.MULTILINE) for d in files.values()):
+    manifest."""
+    if any(re.search(rb"^\.\.\.", d, re.MULTILINE) for d in files.values()):
         return None
     return {n: b"".join(b"    " + l for l in lines_of(d)) for n, d in files.items()}, list(files), None
 
@@ -254,8 +254,6 @@ def dump_list(docs):
 
 
 def dump_flow(docs):
-    if len(docs) > 1:
-        return None  # verify does not yet tell a second flow document from a JSON value
     return yaml.safe_dump_all(docs, default_flow_style=True, width=10**6)
 
 

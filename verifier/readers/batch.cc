@@ -48,6 +48,27 @@ bool isDigit(char c) {
   return c >= '0' && c <= '9';
 }
 
+std::size_t indentation(std::string_view line) {
+  const auto first = line.find_first_not_of(" \t");
+  return first == std::string_view::npos ? 0 : first;
+}
+
+// A script out of a code block, each line moved to the right: moved back, so that here-documents
+// end. Lines keep their numbers.
+std::string movedBack(std::string_view text) {
+  const std::size_t by = indentation(text.substr(0, text.find('\n')));
+  std::string out;
+  out.reserve(text.size());
+  for (;;) {
+    const auto end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    out += line.substr(std::min({by, line.size(), indentation(line)}));
+    if (end == std::string_view::npos) return out;
+    out += '\n';
+    text.remove_prefix(end + 1);
+  }
+}
+
 // What programs print: "[rank0]: ...", "0: ...", "[2026-01-01 ...]", "slurmstepd: error: ...",
 // "Traceback ...:". A script has no such line outside a here-document.
 bool looksPrinted(std::string_view line) {
@@ -149,8 +170,10 @@ Claim claimBatch(std::string_view line, bool inside) noexcept {
   return looksPrinted(bare) ? Claim::No : Claim::Continues;
 }
 
-void readBatch(std::string_view text, Place first, bool cut, JobFacts& out) noexcept {
+void readBatch(std::string_view given, Place first, bool cut, JobFacts& out) noexcept {
   try {
+    const std::string moved = movedBack(given);
+    const std::string_view text = moved;
     BatchScript script;
     script.at = first;
     Place at = first;

@@ -45,6 +45,11 @@ bool indented(std::string_view line) {
   return !line.empty() && (line.front() == ' ' || line.front() == '\t');
 }
 
+std::size_t indentation(std::string_view line) {
+  const auto first = line.find_first_not_of(" \t");
+  return first == std::string_view::npos ? line.size() : first;
+}
+
 bool isDigit(char c) {
   return c >= '0' && c <= '9';
 }
@@ -268,6 +273,8 @@ bool LineRouter::offerRegion(std::string_view text, Place at) {
     return true;
   }
   if (kind_ != kNone && at.line - regionLast_ > kMaxGap) close(false);
+  // A code block ends where its indentation does.
+  if (kind_ != kNone && indentation(text) < regionIndentation_) close(false);
   unsigned mayStart = ~0U;
   if (kind_ != kNone) {
     const Claim claim = kRegions[kind_].reader.claim(text, true);
@@ -288,7 +295,13 @@ bool LineRouter::offerRegion(std::string_view text, Place at) {
     begin(k, text, at);
     return true;
   }
-  return false;
+  // A script in a code block: no manifest is open whose block this could be.
+  if (!indented(text)) return false;
+  const std::size_t by = indentation(text);
+  if (kRegions[kBatch].reader.claim(text.substr(by), false) != Claim::Starts) return false;
+  begin(kBatch, text, at);
+  regionIndentation_ = by;
+  return true;
 }
 
 void LineRouter::begin(std::size_t kind, std::string_view text, Place at) {
@@ -314,6 +327,7 @@ void LineRouter::close(bool cut) {
   if (kind_ == kNone) return;
   const std::size_t kind = kind_;
   kind_ = kNone;
+  regionIndentation_ = 0;
   region_ += '\n';
   kRegions[kind].reader.read(region_, regionFirst_, cut || regionTooLong_, out_);
   region_.clear();

@@ -59,6 +59,7 @@ class LineRouter {
   Place regionFirst_;
   std::uint64_t regionLast_ = 0;
   bool regionTooLong_ = false;
+  std::size_t regionIndentation_ = 0;  ///< of a code block: the region ends before a line with less
 
   std::string controls_;  ///< scratch of withoutControls
   Counts counts_;

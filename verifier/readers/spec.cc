@@ -202,7 +202,8 @@ void readTexts(std::string_view text, Place first, bool cut, JobFacts& out) {
 }  // namespace
 
 Claim claimSpec(std::string_view line, bool inside) noexcept {
-  const std::string_view bare = withoutBlanks(line);
+  std::string_view bare = withoutBlanks(line);
+  if (!inside && bare.starts_with("--- ")) bare = withoutBlanks(bare.substr(4));
   if (bare.empty()) return inside ? Claim::Continues : Claim::No;
   const bool indented = line.front() == ' ' || line.front() == '\t';
   if (bare.front() == '#') {

@@ -161,9 +161,16 @@ SpecTexts splitSpec(std::string_view region) {
     std::string_view line = lines[i];
     line.remove_prefix(std::min(common, indentation(line)));
     if (isSeparator(line)) {
-      finish(i + 1);
+      // The document may begin on the line itself: "--- {kind: Pod}". "--- a/pod.yaml" is a diff's.
+      const std::string_view behind = trimmed(line.substr(3));
+      const bool begins =
+          !behind.empty() && behind.front() != '#' &&
+          (std::string_view("{[!&").find(behind.front()) != std::string_view::npos ||
+           behind.ends_with(':') || behind.find(": ") != std::string_view::npos);
+      finish(begins ? i : i + 1);
       document.separated = true;
-      continue;
+      if (!begins) continue;
+      line = behind;
     }
     const std::string_view bare = trimmed(line);
     if (bare == "..." || bare == "\xe2\x80\xa6" || bare == "# ..." || bare == "[...]") {
