@@ -11,6 +11,7 @@
 #include "verifier/readers/log_devices.h"
 #include "verifier/readers/log_finish.h"
 #include "verifier/readers/log_header.h"
+#include "verifier/readers/log_markup.h"
 #include "verifier/readers/log_message.h"
 #include "verifier/readers/log_processes.h"
 #include "verifier/readers/log_text.h"
@@ -33,44 +34,6 @@ using nccl_log::ThreadCache;
 // A half of a line waits this long for the other one.
 constexpr std::uint64_t kMaxGap = 8;
 constexpr std::size_t kMaxFragment = 8192;
-
-/// "text [repeated 15x across cluster]": Ray prints what several processes said once.
-std::string_view withoutRepeated(std::string_view text, bool& repeated) {
-  if (!text.ends_with(']')) return text;
-  const auto at = text.rfind(" [repeated ");
-  if (at == std::string_view::npos || text.find("x across cluster]", at) == std::string_view::npos)
-    return text;
-  repeated = true;
-  return nccl_log::withoutBlanks(text.substr(0, at));
-}
-
-/// Mail programs make links of what looks like one: "[net_ib.cc:101](http://net_ib.cc:101/)".
-bool withoutLinks(std::string_view line, std::string& out) {
-  bool any = false;
-  out.clear();
-  std::size_t from = 0;
-  for (auto at = line.find("](http"); at != std::string_view::npos; at = line.find("](http", at)) {
-    const auto close = line.find(')', at);
-    const auto open = line.substr(from, at - from).rfind('[');
-    if (close == std::string_view::npos || open == std::string_view::npos) {
-      at += 6;
-      continue;
-    }
-    out.append(line.substr(from, open));
-    out.append(line.substr(from + open + 1, at - from - open - 1));
-    from = at = close + 1;
-    any = true;
-  }
-  if (any) out.append(line.substr(from));
-  return any;
-}
-
-/// A copy of a message that stands twice on a line is divided by this.
-std::string_view withoutDivider(std::string_view text) {
-  text = nccl_log::withoutBlanks(text);
-  while (text.ends_with(" |")) text = nccl_log::withoutBlanks(text.substr(0, text.size() - 2));
-  return text;
-}
 
 }  // namespace
 
@@ -103,7 +66,11 @@ struct LogReader::State {
   bool markedLine(std::string_view text, Marker marker, Place at);
   bool bareLine(std::string_view text, Place at);
   bool joinedWith(std::string_view rest, Place at);
-  Parsed message(Thread& t, const Header& header, Marker::Level level, std::string_view text,
+  bool knownLine(const ThreadCache::Found& speaker, std::string_view key, std::string_view text,
+                 Marker marker, Place at);
+  /// `header`: called for the few messages that need the whole header.
+  template <typename HeaderOf>
+  Parsed message(Thread& t, HeaderOf&& header, Marker::Level level, std::string_view text,
                  Place at);
   Thread& threadOf(const Header& header, std::string_view lead, Place at);
   void unglue(Header& header, Place at) const;
@@ -127,6 +94,10 @@ bool LogReader::State::fastLine(std::string_view text, Place at) {
   if (key.empty()) return false;
   const ThreadCache::Found speaker = cache.find(key);
   if (speaker.thread == nullptr) return false;
+  // With a thousand ranks in one log each line's counts are far away: they arrive meanwhile.
+  __builtin_prefetch(speaker.process);
+  __builtin_prefetch(speaker.thread->target.edges);
+  __builtin_prefetch(speaker.thread->target.comm);
   const std::string_view message = text.substr(m.end);
   ChannelLine channel;
   const Parsed parsed =
@@ -139,11 +110,31 @@ bool LogReader::State::fastLine(std::string_view text, Place at) {
   } else if (parsed == Parsed::Other && messages.takeOperation(*speaker.process, message)) {
     lastEdges = nullptr;
   } else {
-    return false;
+    return knownLine(speaker, key, text, m, at);
   }
   last = speaker.process;
   speaker.process->infoSeen = true;
   processes.said(*speaker.process);
+  return true;
+}
+
+/// Any message of a thread that spoke before, where the line holds nothing but its tags, its
+/// header and one message.
+bool LogReader::State::knownLine(const ThreadCache::Found& speaker, std::string_view key,
+                                 std::string_view text, Marker marker, Place at) {
+  if (text.find('\x1b') != std::string_view::npos || text.find('\0') != std::string_view::npos ||
+      text.find("](http") != std::string_view::npos ||
+      nccl_log::findMarker(text, marker.end).level != Marker::Level::None)
+    return false;
+  if (key.data() != text.data() && takePrefix(text.substr(0, marker.end)).rest.data() != key.data())
+    return false;
+  lastEdges = nullptr;
+  const Parsed parsed = message(
+      *speaker.thread, [&] { return nccl_log::headerAtEnd(text.substr(0, marker.begin)); },
+      marker.level, text.substr(marker.end), at);
+  processes.said(*speaker.thread->process);
+  if (parsed == Parsed::Cut)
+    hold(text.substr(static_cast<std::size_t>(key.data() - text.data())), at);
   return true;
 }
 
@@ -168,7 +159,7 @@ bool LogReader::State::slowLine(std::string_view text, Place at) {
   Marker marker = nccl_log::findMarker(text, 0);
   if (marker.level == Marker::Level::None) marker = nccl_log::findBareMarker(text);
   if (marker.level == Marker::Level::None) return bareLine(text, at);
-  if (text.find("](http") != std::string_view::npos && withoutLinks(text, links)) {
+  if (text.find("](http") != std::string_view::npos && nccl_log::withoutLinks(text, links)) {
     text = links;
     marker = nccl_log::findMarker(text, 0);
     if (marker.level == Marker::Level::None) marker = nccl_log::findBareMarker(text);
@@ -192,9 +183,10 @@ Thread& LogReader::State::threadOf(const Header& header, std::string_view lead, 
   return t;
 }
 
-Parsed LogReader::State::message(Thread& t, const Header& header, Marker::Level level,
+template <typename HeaderOf>
+Parsed LogReader::State::message(Thread& t, HeaderOf&& header, Marker::Level level,
                                  std::string_view text, Place at) {
-  text = withoutRepeated(withoutDivider(text), out.log.repeatedAcrossCluster);
+  text = nccl_log::withoutRepeated(nccl_log::withoutDivider(text), out.log.repeatedAcrossCluster);
   if (level != Marker::Level::Warn) t.process->infoSeen = true;
   if (level == Marker::Level::Call) return Parsed::Other;
   ChannelLine channel;
@@ -214,13 +206,14 @@ Parsed LogReader::State::message(Thread& t, const Header& header, Marker::Level 
   const Said said = messages.take(t, text, at);
   const bool warn = level == Marker::Level::Warn;
   if (warn || said.failure || (said.parsed == Parsed::Other && nccl_log::namesFailure(text))) {
+    const Header from = header();
     Speaker who;
-    who.host = header.host;
-    who.pid = header.pid;
+    who.host = from.host;
+    who.pid = from.pid;
     who.rank = processes.rankOf(t);
-    who.location = header.location;
+    who.location = from.location;
     who.warn = warn;
-    if (!header.before.empty()) who.time = takePrefix(header.before).time;
+    if (!from.before.empty()) who.time = takePrefix(from.before).time;
     if (!text.empty()) events.nccl(who, text, at);
   }
   return said.parsed;
@@ -264,7 +257,8 @@ bool LogReader::State::markedLine(std::string_view text, Marker marker, Place at
       end = marker.end + h.begin;
     }
     const std::string_view said = text.substr(marker.end, end - marker.end);
-    const Parsed parsed = message(t, header, marker.level, said, at);
+    const Parsed parsed = message(
+        t, [&] { return header; }, marker.level, said, at);
     processes.said(*t.process);
     if (first && next.level == Marker::Level::None && header.found) {
       const std::string_view key = ThreadCache::keyOf(text.substr(0, marker.begin));
@@ -311,7 +305,8 @@ bool LogReader::State::joinedWith(std::string_view rest, Place at) {
     const std::string half = std::move(fragment);
     fragment.clear();
     Thread& t = threadOf(header, {}, at);
-    const Parsed parsed = message(t, header, m.level, text, at);
+    const Parsed parsed = message(
+        t, [&] { return header; }, m.level, text, at);
     if (parsed == Parsed::Whole || m.level == Marker::Level::Warn) {
       processes.said(*t.process);
       return true;
@@ -329,8 +324,8 @@ bool LogReader::State::joinedWith(std::string_view rest, Place at) {
 /// A line without "NCCL INFO": the message alone, or the other half of one.
 bool LogReader::State::bareLine(std::string_view text, Place at) {
   const LinePrefix prefix = takePrefix(text);
-  const std::string_view rest =
-      withoutRepeated(withoutDivider(prefix.rest), out.log.repeatedAcrossCluster);
+  const std::string_view rest = nccl_log::withoutRepeated(nccl_log::withoutDivider(prefix.rest),
+                                                          out.log.repeatedAcrossCluster);
   if (rest.empty()) return false;
   if (!fragment.empty() && joinedWith(rest, at)) return true;
   if (messages.takeVersion(rest, at)) {
@@ -342,7 +337,9 @@ bool LogReader::State::bareLine(std::string_view text, Place at) {
   const std::string_view lead = text.substr(0, tags + 1);
   if (!Messages::isUnmistakable(rest)) return listTail(rest, lead, at);
   Thread& t = threadOf({}, lead, at);
-  if (message(t, {}, Marker::Level::Info, rest, at) != Parsed::Whole) return false;
+  if (message(
+          t, [] { return Header{}; }, Marker::Level::Info, rest, at) != Parsed::Whole)
+    return false;
   processes.said(*t.process);
   return true;
 }

@@ -44,7 +44,7 @@ struct Cursor {
 };
 
 /// "7[3]", "7[1e000]" or "7": a rank and which GPU it has.
-bool takeEnd(Cursor& c, int& rank) {
+[[gnu::always_inline]] inline bool takeEnd(Cursor& c, int& rank) {
   if (!c.number(rank)) return false;
   if (c.peek() != '[') return true;
   const char* p = c.at + 1;

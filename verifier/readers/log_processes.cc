@@ -389,7 +389,7 @@ NetEdges* Processes::channel(Thread& t, const ChannelLine& line, Place at) {
     if (where != std::string::npos) ++counts[where];
     return nullptr;
   }
-  if (peer != target.lastPeer) {
+  if (peer != target.lastPeer && c.netPeers.size() < kMaxPeers) {
     addSorted(c.netPeers, peer, inserted);
     target.lastPeer = peer;
   }

@@ -37,10 +37,14 @@ bool mayBeOfTable(std::string_view text) {
 
 // "busbw", "algbw(GB/s)", "Busbw", "BW".
 bool namesBandwidth(std::string_view text) {
-  for (std::size_t i = 1; i < text.size(); ++i)
-    if ((text[i] == 'w' || text[i] == 'W') && (text[i - 1] == 'b' || text[i - 1] == 'B'))
-      return true;
-  return contains(text, "andwidth");
+  const auto afterB = [&](std::size_t w) {
+    return w > 0 && (text[w - 1] == 'b' || text[w - 1] == 'B');
+  };
+  for (auto w = text.find('w'); w != std::string_view::npos; w = text.find('w', w + 1))
+    if (afterB(w) || (w >= 4 && text.substr(w - 4, 8) == "andwidth")) return true;
+  for (auto w = text.find('W'); w != std::string_view::npos; w = text.find('W', w + 1))
+    if (afterB(w)) return true;
+  return false;
 }
 
 // The number behind `key`, blanks, ':' and '=' between them skipped.
