@@ -1,6 +1,7 @@
 // Rules about what gives a pod its RDMA devices: the resource, in which block, on which container,
 // and what may stand in its place. Called through the table of rules_spec.h.
 #include <algorithm>
+#include <utility>
 
 #include "verifier/engine/rules_spec.h"
 #include "verifier/engine/rules_spec_look.h"
@@ -53,14 +54,6 @@ bool limitsName(const RoleView& r) {
   });
 }
 
-// Calls `take(role, container, quantity)` for every quantity of every container of the input.
-template <typename Take>
-void eachQuantity(const SpecFacts& specs, bool limits, const Take& take) {
-  for (const SpecRole& role : specs.roles)
-    for (const SpecContainer& c : role.containers)
-      for (const SpecQuantity& q : limits ? c.limits : c.requests) take(role, c, q);
-}
-
 bool isRdmaKey(std::string_view key) {
   const ResourceKind k = resourceKind(key);
   return k == ResourceKind::Rdma || k == ResourceKind::SiteRdma;
@@ -68,6 +61,34 @@ bool isRdmaKey(std::string_view key) {
 
 std::string containerName(const SpecContainer& c) {
   return c.name.empty() ? std::string("a container") : cat("container ", c.name);
+}
+
+bool isNothing(const SpecQuantity& q) {
+  return q.known && q.value <= 0;
+}
+
+std::string asWritten(const SpecQuantity& q) {
+  return cat(q.key, ": ", q.text, ".");
+}
+
+// The quantities, of every container under limits or under requests, for which
+// `holds(container, quantity)`.
+template <typename Holds, typename Fact = std::string (*)(const SpecQuantity&)>
+std::vector<SpecSubject> quantities(const SpecFacts& specs, bool limits, const Holds& holds,
+                                    const Fact& fact = asWritten) {
+  std::vector<SpecSubject> found;
+  for (const SpecRole& role : specs.roles)
+    for (const SpecContainer& c : role.containers)
+      for (const SpecQuantity& q : limits ? c.limits : c.requests)
+        if (found.size() < kMaxSpecEvidence && holds(c, q))
+          found.push_back({containerName(c), fact(q), q.at});
+  return found;
+}
+
+std::vector<SpecSubject> ofKind(const SpecFacts& specs, ResourceKind kind) {
+  return quantities(specs, true, [kind](const SpecContainer&, const SpecQuantity& q) {
+    return resourceKind(q.key) == kind;
+  });
 }
 
 MaybeFinding withProvision(const Case& c, Provision wanted, std::string_view one,
@@ -194,17 +215,14 @@ MaybeFinding rdmaWrongContainer(const Case& c) {
 MaybeFinding rdmaLimitsOnly(const Case& c) {
   const JobFacts* job = specJob(c);
   if (!job) return std::nullopt;
-  std::vector<SpecSubject> found;
-  eachQuantity(job->specs, true,
-               [&](const SpecRole&, const SpecContainer& container, const SpecQuantity& q) {
-                 if (!isRdmaKey(q.key) || (q.known && q.value <= 0)) return;
-                 const auto same = [&](const SpecQuantity& r) { return r.key == q.key; };
-                 if (std::any_of(container.requests.begin(), container.requests.end(), same))
-                   return;
-                 if (found.size() < kMaxSpecEvidence)
-                   found.push_back(
-                       {containerName(container), cat(q.key, " stands under limits alone."), q.at});
-               });
+  const auto found = quantities(
+      job->specs, true,
+      [](const SpecContainer& container, const SpecQuantity& q) {
+        const auto same = [&](const SpecQuantity& r) { return r.key == q.key; };
+        return isRdmaKey(q.key) && !isNothing(q) &&
+               std::none_of(container.requests.begin(), container.requests.end(), same);
+      },
+      [](const SpecQuantity& q) { return cat(q.key, " stands under limits alone."); });
   return aboutAll(*job, found,
                   "names its RDMA resource under limits alone: valid, Kubernetes copies it to "
                   "requests.",
@@ -216,16 +234,11 @@ MaybeFinding rdmaLimitsOnly(const Case& c) {
 MaybeFinding rdmaQuantityZero(const Case& c) {
   const JobFacts* job = specJob(c);
   if (!job) return std::nullopt;
-  std::vector<SpecSubject> found;
-  for (const bool limits : {true, false})
-    eachQuantity(
-        job->specs, limits,
-        [&](const SpecRole&, const SpecContainer& container, const SpecQuantity& q) {
-          const ResourceKind k = resourceKind(q.key);
-          if (!q.known || q.value > 0 || (!isRdmaKey(q.key) && k != ResourceKind::Efa)) return;
-          if (found.size() < kMaxSpecEvidence)
-            found.push_back({containerName(container), cat(q.key, ": ", q.text, "."), q.at});
-        });
+  const auto zero = [](const SpecContainer&, const SpecQuantity& q) {
+    return isNothing(q) && (isRdmaKey(q.key) || resourceKind(q.key) == ResourceKind::Efa);
+  };
+  auto found = quantities(job->specs, true, zero);
+  for (SpecSubject& s : quantities(job->specs, false, zero)) found.push_back(std::move(s));
   return aboutAll(*job, found, "asks for 0 of its RDMA resource, which is nothing.",
                   "ask for 0 of their RDMA resource, which is nothing.",
                   "Write 1 under limits and requests.");
@@ -234,14 +247,10 @@ MaybeFinding rdmaQuantityZero(const Case& c) {
 MaybeFinding rdmaQuantityNotOne(const Case& c) {
   const JobFacts* job = specJob(c);
   if (!job) return std::nullopt;
-  std::vector<SpecSubject> found;
-  eachQuantity(job->specs, true,
-               [&](const SpecRole&, const SpecContainer& container, const SpecQuantity& q) {
-                 // Of a shared device plugin: slots on the node's devices, each slot gives all.
-                 if (!q.key.starts_with("rdma/") || !q.known || q.value <= 1) return;
-                 if (found.size() < kMaxSpecEvidence)
-                   found.push_back({containerName(container), cat(q.key, ": ", q.text, "."), q.at});
-               });
+  // Of a shared device plugin: slots on the node's devices, each slot gives all.
+  const auto found = quantities(job->specs, true, [](const SpecContainer&, const SpecQuantity& q) {
+    return q.key.starts_with("rdma/") && q.known && q.value > 1;
+  });
   return aboutAll(*job, found,
                   "asks for more than one slot of a shared RDMA resource: a slot gives all HCAs of "
                   "the node, and more of them may not be schedulable.",
@@ -253,14 +262,7 @@ MaybeFinding rdmaQuantityNotOne(const Case& c) {
 MaybeFinding siteRdmaKey(const Case& c) {
   const JobFacts* job = specJob(c);
   if (!job) return std::nullopt;
-  std::vector<SpecSubject> found;
-  eachQuantity(
-      job->specs, true,
-      [&](const SpecRole&, const SpecContainer& container, const SpecQuantity& q) {
-        if (resourceKind(q.key) == ResourceKind::SiteRdma && found.size() < kMaxSpecEvidence)
-          found.push_back({containerName(container), cat(q.key, ": ", q.text, "."), q.at});
-      });
-  return aboutAll(*job, found,
+  return aboutAll(*job, ofKind(job->specs, ResourceKind::SiteRdma),
                   "asks for RDMA under a name that this cluster's device plugin gave it.",
                   "ask for RDMA under names that this cluster's device plugin gave them.", "");
 }
@@ -268,14 +270,8 @@ MaybeFinding siteRdmaKey(const Case& c) {
 MaybeFinding siteGpuKey(const Case& c) {
   const JobFacts* job = specJob(c);
   if (!job) return std::nullopt;
-  std::vector<SpecSubject> found;
-  eachQuantity(
-      job->specs, true,
-      [&](const SpecRole&, const SpecContainer& container, const SpecQuantity& q) {
-        if (resourceKind(q.key) == ResourceKind::SiteGpu && found.size() < kMaxSpecEvidence)
-          found.push_back({containerName(container), cat(q.key, ": ", q.text, "."), q.at});
-      });
-  return aboutAll(*job, found, "asks for GPUs under a site's own name: taken for GPUs.",
+  return aboutAll(*job, ofKind(job->specs, ResourceKind::SiteGpu),
+                  "asks for GPUs under a site's own name: taken for GPUs.",
                   "ask for GPUs under a site's own name: taken for GPUs.", "", Certainty::Inferred);
 }
 
