@@ -84,6 +84,56 @@ TEST(Script, InAManifestsBlockIsTheManifests) {
   EXPECT_FALSE(has(v, "sunk-nodeset-manages-rdma")) << idsOf(v);
 }
 
+// `: "${NAME:=value}"` is how scripts give defaults: no program's output, which would end them.
+TEST(Script, DefaultsAndMessagesDoNotEndIt) {
+  const JobVerdict v = verdictOf(
+      "#!/bin/bash\n"
+      "#SBATCH --nodes=1\n"
+      "#SBATCH --gpus-per-node=8\n"
+      ": \"${IMAGE:=/data/train.sqsh}\"\n"
+      ": \"${RUNS:?RUNS not set}\"\n"
+      "export NCCL_DEBUG=WARN\n"
+      "srun --container-image=$IMAGE python train.py\n");
+  EXPECT_EQ(engine::name(v.job.engaged), "not_needed") << idsOf(v);
+  EXPECT_EQ(v.exitCode, 0) << idsOf(v);
+}
+
+std::string script(std::string_view head, std::string_view body) {
+  return "#!/bin/bash\n" + std::string(head) + std::string(body) + "srun python train.py\n";
+}
+
+TEST(Script, IsAskedForItsHcasWhereItStartsGpusOfSeveralNodesOnInfiniBand) {
+  const JobVerdict v = verdictOf(script("#SBATCH --nodes=4\n#SBATCH --gres=gpu:8\n", ""));
+  EXPECT_TRUE(has(v, "nccl-ib-hca-unset")) << idsOf(v);
+  EXPECT_EQ(v.exitCode, 1);
+}
+
+TEST(Script, IsNotAskedForHcasItHasNoUseFor) {
+  for (const std::string& text : {
+           // EFA, which NCCL's own transport does not drive
+           script("#SBATCH --nodes=4\n#SBATCH --gpus-per-node=8\n", "export FI_PROVIDER=efa\n"),
+           script("#SBATCH --nodes=4\n#SBATCH --gpus-per-node=8\n",
+                  "export FI_EFA_USE_DEVICE_RDMA=1\nexport NCCL_DEBUG=INFO\n"),
+           // no GPU, no NCCL
+           script("#SBATCH --nodes=8\n#SBATCH --ntasks-per-node=8\n", ""),
+           // nothing says that it is more than one node
+           script("#SBATCH --gpus-per-node=8\n", ""),
+       }) {
+    const JobVerdict v = verdictOf(text);
+    EXPECT_FALSE(has(v, "nccl-ib-hca-unset")) << text << idsOf(v);
+    EXPECT_EQ(v.exitCode, 0) << text << idsOf(v);
+  }
+}
+
+TEST(Script, OnEfaMayHaveNcclsOwnTransportOff) {
+  constexpr std::string_view kHead = "#SBATCH --nodes=4\n#SBATCH --gpus-per-node=8\n";
+  const JobVerdict efa =
+      verdictOf(script(kHead, "export FI_PROVIDER=efa\nexport NCCL_IB_DISABLE=1\n"));
+  EXPECT_FALSE(has(efa, "ib-disabled-by-env")) << idsOf(efa);
+  EXPECT_EQ(efa.exitCode, 0);
+  EXPECT_EQ(verdictOf(script(kHead, "export NCCL_IB_DISABLE=1\n")).exitCode, 2);
+}
+
 // --- manifests -------------------------------------------------------------------------------
 
 TEST(Manifest, ADocumentMayBeginOnTheLineThatSeparatesIt) {
@@ -103,6 +153,70 @@ TEST(Manifest, ACommentBehindASeparatorIsNoDocument) {
       "    resources: {requests: {nvidia.com/gpu: 8, rdma/ib: 1}}\n");
   EXPECT_TRUE(has(v, "rdma-resource-requests-only")) << idsOf(v);
   EXPECT_FALSE(has(v, "empty-document")) << idsOf(v);
+}
+
+std::string pods(std::string_view pod, std::string_view container) {
+  return "apiVersion: batch/v1\nkind: Job\nmetadata: {name: train}\nspec:\n  completions: 4\n"
+         "  parallelism: 4\n  completionMode: Indexed\n  template:\n    spec:\n" +
+         std::string(pod) + "      containers:\n      - name: train\n        image: train:1\n" +
+         std::string(container);
+}
+
+constexpr std::string_view kGpusAlone = "        resources: {limits: {amd.com/gpu: 8}}\n";
+
+TEST(Manifest, APrivilegedPodOnTheHostsNetworkNeedsNoResource) {
+  const std::string privileged =
+      "        securityContext: {privileged: true}\n"
+      "        env: [{name: NCCL_IB_HCA, value: mlx5}, {name: NCCL_SOCKET_IFNAME, value: eth0}]\n" +
+      std::string(kGpusAlone);
+  const JobVerdict shared = verdictOf(pods("      hostNetwork: true\n", privileged));
+  EXPECT_TRUE(has(shared, "hostpath-infiniband-privileged")) << idsOf(shared);
+  EXPECT_FALSE(has(shared, "rdma-resource-absent")) << idsOf(shared);
+  EXPECT_EQ(shared.exitCode, 0);
+  // In a network of its own it may see the devices and none of RoCE's addresses.
+  const JobVerdict own = verdictOf(pods("", privileged));
+  EXPECT_EQ(own.exitCode, 3) << idsOf(own);
+  // The host's network alone shows no device.
+  const JobVerdict plain = verdictOf(pods("      hostNetwork: true\n", kGpusAlone));
+  EXPECT_EQ(plain.exitCode, 2) << idsOf(plain);
+}
+
+TEST(Manifest, EfaDevicesInAnUnknownNumberAreStillEfa) {
+  const JobVerdict v = verdictOf(
+      pods("", "        resources: {limits: {nvidia.com/gpu: 8, vpc.amazonaws.com/efa: $EFA}}\n"));
+  EXPECT_FALSE(has(v, "nccl-ib-hca-unset")) << idsOf(v);
+  EXPECT_TRUE(has(v, "template-unrendered")) << idsOf(v);
+  EXPECT_EQ(v.exitCode, 3);
+}
+
+TEST(Manifest, OnEfaNcclsOwnTransportMayBeOff) {
+  constexpr std::string_view kOff = "        env: [{name: NCCL_IB_DISABLE, value: \"1\"}]\n";
+  const JobVerdict efa = verdictOf(pods(
+      "", std::string(kOff) +
+              "        resources: {limits: {nvidia.com/gpu: 8, vpc.amazonaws.com/efa: 32}}\n"));
+  EXPECT_FALSE(has(efa, "ib-disabled-by-env")) << idsOf(efa);
+  EXPECT_EQ(efa.exitCode, 0);
+  const JobVerdict ib = verdictOf(pods(
+      "", std::string(kOff) + "        resources: {limits: {nvidia.com/gpu: 8, rdma/ib: 1}}\n"));
+  EXPECT_TRUE(has(ib, "ib-disabled-by-env")) << idsOf(ib);
+  EXPECT_EQ(ib.exitCode, 2);
+}
+
+// The same machines are sold with InfiniBand and with RoCE rails.
+TEST(Manifest, Gb300NodesAreOnRoceWhereSomethingSaysSo) {
+  const auto pod = [](std::string_view env) {
+    return pods("      nodeSelector: {node.coreweave.cloud/type: gb300-4x}\n",
+                "        env: [{name: NCCL_IB_HCA, value: ibp}, {name: NCCL_SOCKET_IFNAME, value: "
+                "eth0}" +
+                    std::string(env) +
+                    "]\n        resources: {limits: {nvidia.com/gpu: 4, rdma/ib: 1}}\n");
+  };
+  const JobVerdict unsaid = verdictOf(pod(""));
+  EXPECT_EQ(unsaid.exitCode, 0) << idsOf(unsaid);
+  EXPECT_TRUE(has(unsaid, "gb300-may-be-roce")) << idsOf(unsaid);
+  const JobVerdict roce = verdictOf(pod(", {name: NCCL_IB_ADDR_FAMILY, value: AF_INET6}"));
+  EXPECT_EQ(roce.exitCode, 2) << idsOf(roce);
+  EXPECT_TRUE(has(roce, "multus-annotations-missing")) << idsOf(roce);
 }
 
 }  // namespace

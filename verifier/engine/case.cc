@@ -102,7 +102,9 @@ std::vector<const PortView*> Case::usablePorts() const {
 
 std::string portName(const PortView& p) {
   if (!p.port) return p.device->name;
-  return cat(p.device->name, " port ", std::to_string(p.port->number));
+  // A listing may have lost the line with the name.
+  const std::string_view device = p.device->name.empty() ? "an unnamed device's" : p.device->name;
+  return cat(device, " port ", std::to_string(p.port->number));
 }
 
 std::vector<std::string> deviceNames(const std::vector<const PortView*>& ports) {

@@ -22,7 +22,7 @@ struct JobFacts {
   RunFacts run;
   std::vector<Setting> settings;  ///< of `env` output and nccl.conf, source "env.txt:3"
   std::vector<Setting>
-      hostFacts;  ///< other facts as name and value: "ulimit -l", "dpkg librdmacm1"
+      hostFacts;  ///< other facts as name and value: "ulimit -l", "package librdmacm1"
   std::uint64_t linesRead = 0;
   std::uint64_t linesUnknown = 0;  ///< belonged to no kind of input
 

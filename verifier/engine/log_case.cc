@@ -5,6 +5,7 @@
 #include <array>
 
 #include "verifier/engine/settings.h"
+#include "verifier/engine/spec_view.h"
 #include "verifier/engine/text.h"
 
 namespace rdmaguard::engine {
@@ -84,6 +85,21 @@ NodeFacts nodeOfInput(const JobFacts& job) {
   return node;
 }
 
+namespace {
+
+bool asksForEfa(const SpecContainer& container) {
+  return std::any_of(container.limits.begin(), container.limits.end(), [](const SpecQuantity& q) {
+    return resourceKind(q.key) == ResourceKind::Efa;
+  });
+}
+
+// On EFA it switches off what is not used, and many set it.
+void dropIbDisable(NodeFacts& node) {
+  std::erase_if(node.settings, [](const Setting& s) { return s.name == "NCCL_IB_DISABLE"; });
+}
+
+}  // namespace
+
 std::vector<NodeFacts> nodesOfSpecs(const JobFacts& job) {
   std::vector<NodeFacts> nodes;
   const auto keep = [&nodes](NodeFacts node) {
@@ -97,12 +113,15 @@ std::vector<NodeFacts> nodesOfSpecs(const JobFacts& job) {
       node.container = "kubernetes";
       addSettings(job, container.env, node);
       addSettings(job, container.command.settings, node);
+      if (asksForEfa(container) || ofEfa(container.env) || ofEfa(container.command.settings))
+        dropIbDisable(node);
       keep(std::move(node));
     }
   for (const BatchScript& script : job.specs.scripts) {
     NodeFacts node;
     node.hostname = cat("the script ", job.source(Place{script.at.file, 0}));
     addSettings(job, script.shell.settings, node);
+    if (ofEfa(script.shell.settings)) dropIbDisable(node);
     keep(std::move(node));
   }
   return nodes;

@@ -12,7 +12,19 @@
 namespace rdmaguard::engine {
 
 /// Who printed a listing. ibstat and ibstatus read sysfs, ibv_devinfo opens the devices.
-enum class ListingTool : std::uint8_t { Ibstat, Ibstatus, IbvDevinfo, RdmaLink, Ibdev2netdev };
+enum class ListingTool : std::uint8_t {
+  Ibstat,
+  Ibstatus,
+  IbvDevinfo,
+  IbvDevices,  ///< names only
+  RdmaLink,
+  Ibdev2netdev,  ///< states only with -v
+};
+
+/// Whether a tool says of every port what state it is in.
+constexpr bool listsStates(ListingTool t) {
+  return t != ListingTool::IbvDevices && t != ListingTool::Ibdev2netdev;
+}
 
 constexpr std::string_view name(ListingTool t) {
   switch (t) {
@@ -22,6 +34,8 @@ constexpr std::string_view name(ListingTool t) {
       return "ibstatus";
     case ListingTool::IbvDevinfo:
       return "ibv_devinfo";
+    case ListingTool::IbvDevices:
+      return "ibv_devices";
     case ListingTool::RdmaLink:
       return "rdma link";
     case ListingTool::Ibdev2netdev:
@@ -42,8 +56,8 @@ struct ListedHardware {
 /// One listing as one tool printed it on one host.
 struct PortListing {
   ListingTool tool = ListingTool::Ibstat;
-  std::string host;                      ///< of a tag before the lines; empty = none
-  std::vector<RdmaDevice> devices;       ///< in the order listed; `source` as "file:line"
+  std::string host;                 ///< of a tag before the lines or of the prompt; empty = none
+  std::vector<RdmaDevice> devices;  ///< in the order listed; `source` as "file:line"
   std::vector<ListedHardware> hardware;  ///< parallel to devices
   bool complete = true;                  ///< false: cut off at either end, elided, or the tool died
   Place cutAt;      ///< where something is missing; line 0: nowhere, or not to be told

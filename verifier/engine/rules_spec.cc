@@ -39,7 +39,7 @@ Standing standingOf(const RoleView& r, const SpecFacts& specs) {
       break;
   }
   // Rails of GB300 nodes are seen through Multus alone.
-  if (r.provision == Provision::Resource && isGb300(r, specs) && r.role->networks.empty() &&
+  if (r.provision == Provision::Resource && onGb300Rails(r) && r.role->networks.empty() &&
       !r.role->hostNetwork)
     return Standing::Off;
   const SpecDocument* d =
@@ -134,6 +134,7 @@ bool scriptOff(const ScriptView& s) {
     const SettingView* v = s.setting(name);
     return v && v->known ? v : nullptr;
   };
+  if (s.efa) return false;
   if (const SettingView* v = is("NCCL_IB_DISABLE"); v && switchesOff(v->value)) return true;
   const SettingView* net = is("NCCL_NET");
   return net && sameWord(net->value, "Socket");

@@ -65,6 +65,7 @@ MaybeFinding launcherWithoutRdma(const Case& c);
 MaybeFinding workersMayShareNode(const Case& c);
 MaybeFinding shmNotMounted(const Case& c);
 MaybeFinding sunkManages(const Case& c);
+MaybeFinding gb300MayBeRoce(const Case& c);
 MaybeFinding shellHeredoc(const Case& c);
 MaybeFinding mnnvlPossible(const Case& c);
 MaybeFinding installsVerbs(const Case& c);
@@ -119,6 +120,9 @@ inline constexpr std::array kSpecRules{
     Rule{"ucx-gid-index-wrong", "UCX_IB_GID_INDEX is not 11 on GB300 RoCE",
          FindingKind::MissingCondition, "Set UCX_IB_GID_INDEX=11.", "",
          "CoreWeave documentation: GB300 RoCE", ucxGidIndexWrong, Scope::Job},
+    Rule{"gb300-may-be-roce", "GB300 nodes, and nothing says whether with InfiniBand or RoCE",
+         FindingKind::Note, "Where the rails are RoCE, add the RoCE set.", "",
+         "CoreWeave documentation: GB300 RoCE", gb300MayBeRoce, Scope::Job},
     Rule{"rdma-limits-only", "The RDMA resource stands under limits alone", FindingKind::Note,
          "Nothing: Kubernetes copies it to requests.", "", "Kubernetes: managing resources",
          rdmaLimitsOnly, Scope::Job},

@@ -35,7 +35,15 @@ ScriptView viewOf(const BatchScript& script) {
     }
     if (o.name == "partition" || o.name == "constraint")
       view.gb300 = view.gb300 || holdsWord(o.value, "gb300");
+    view.gpus =
+        view.gpus || o.name.starts_with("gpus") || (o.name == "gres" && holdsWord(o.value, "gpu"));
   }
+  const auto any = [&view](auto holds) {
+    return std::any_of(view.settings.begin(), view.settings.end(), holds);
+  };
+  view.gb300 = view.gb300 && any([](const SettingView& s) { return setForRoce(s.name); });
+  view.gpus = view.gpus || any([](const SettingView& s) { return s.name.starts_with("NCCL_"); });
+  view.efa = ofEfa(script.shell.settings);
   if (nodes == 0 && script.shell.nodes) {
     nodes = *script.shell.nodes;
     view.oneNodeAt = script.shell.nodesAt;
@@ -45,6 +53,7 @@ ScriptView viewOf(const BatchScript& script) {
     view.oneNodeAt = script.shell.nodesAt;
   }
   view.oneNode = nodes == 1;
+  view.manyNodes = nodes > 1;
   return view;
 }
 

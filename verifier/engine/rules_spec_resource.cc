@@ -126,11 +126,8 @@ MaybeFinding rdmaResourceAbsent(const Case& c) {
                 kResource, " (`kubectl describe node` shows the key this cluster uses).")
           : cat("Add to container ", container, ": ", kResource,
                 " (`kubectl describe node` shows the key this cluster uses).");
-  return aboutAll(*job, found,
-                  "gets no RDMA device: no RDMA resource is requested, so NCCL finds none and "
-                  "takes TCP.",
-                  "get no RDMA device: no RDMA resource is requested, so NCCL finds none and takes "
-                  "TCP.",
+  return aboutAll(*job, found, "asks for no RDMA resource: without an RDMA device NCCL takes TCP.",
+                  "ask for no RDMA resource: without an RDMA device NCCL takes TCP.",
                   std::move(fix));
 }
 
@@ -346,6 +343,14 @@ MaybeFinding rdmaByPlatform(const Case& c) {
 }
 
 MaybeFinding hostPathPrivileged(const Case& c) {
+  if (MaybeFinding shared = withProvision(
+          c, Provision::HostNetwork,
+          "is privileged and on the host's network, where runtimes show it all the host's devices: "
+          "it gets them without a resource, and the scheduler does not know.",
+          "are privileged and on the host's network, where runtimes show them all the host's "
+          "devices: they get them without a resource, and the scheduler does not know.",
+          "The pod has ", "."))
+    return shared;
   return withProvision(
       c, Provision::HostDevices,
       "is privileged and mounts the host's RDMA devices: it gets them without a resource, and "

@@ -11,8 +11,8 @@
 namespace rdmaguard::engine {
 namespace {
 
-bool demandsRails(const RoleView& r, const SpecFacts& specs) {
-  return isGb300(r, specs) && r.provision != Provision::Sunk && r.provision != Provision::Unseen &&
+bool demandsRails(const RoleView& r) {
+  return onGb300Rails(r) && r.provision != Provision::Sunk && r.provision != Provision::Unseen &&
          r.provision != Provision::Webhook && r.plugin.empty();
 }
 
@@ -59,7 +59,7 @@ MaybeFinding gb300Setting(const Case& c, std::string_view name, const Holds& hol
     return s ? cat(name, " is ", s->value, ".") : cat("No ", name, " is set here.");
   };
   auto found = subjectsOf(view.needing(), [&](const RoleView& r) -> std::optional<SpecSubject> {
-    if (!isGb300(r, job->specs) || r.provision == Provision::Unseen || !r.plugin.empty())
+    if (!onGb300Rails(r) || r.provision == Provision::Unseen || !r.plugin.empty())
       return std::nullopt;
     const SettingView* s = r.setting(name);
     if ((!s && r.settingsUnseen) || (s && !s->known) || !holds(s)) return std::nullopt;
@@ -124,7 +124,7 @@ MaybeFinding multusMissing(const Case& c) {
   std::string fix;
   const auto found =
       subjectsOf(view.needing(), [&](const RoleView& r) -> std::optional<SpecSubject> {
-        if (!demandsRails(r, job->specs) || r.role->hostNetwork) return std::nullopt;
+        if (!demandsRails(r) || r.role->hostNetwork) return std::nullopt;
         const std::size_t have = distinctNetworks(*r.role).size();
         if (have >= kGb300Networks) return std::nullopt;
         const std::string missing = missingRails(*r.role);
@@ -166,6 +166,26 @@ MaybeFinding multusDuplicate(const Case& c) {
                   "Name each rail once, unless the network hands out a function of a pool.");
 }
 
+MaybeFinding gb300MayBeRoce(const Case& c) {
+  const JobFacts* job = specJob(c);
+  if (!job) return std::nullopt;
+  const SpecView view(*job);
+  const auto found =
+      subjectsOf(view.needing(), [](const RoleView& r) -> std::optional<SpecSubject> {
+        if (!isGb300(r) || onGb300Rails(r) || r.provision != Provision::Resource ||
+            r.role->hostNetwork || !r.plugin.empty())
+          return std::nullopt;
+        return SpecSubject{r.where(), "It asks for GB300 nodes and sets nothing that is RoCE's.",
+                           r.role->at};
+      });
+  constexpr std::string_view kWhat =
+      "GB300 nodes, which come with InfiniBand or with RoCE rails, and nothing here says which. "
+      "InfiniBand needs nothing more; on RoCE NCCL would find no device.";
+  return aboutAll(*job, found, cat("asks for ", kWhat), cat("ask for ", kWhat),
+                  "Where the rails are RoCE: name the 16 Multus networks, add IPC_LOCK, set "
+                  "NCCL_IB_ADDR_FAMILY=AF_INET6 and NCCL_IB_TC=96.");
+}
+
 MaybeFinding ipcLockMissing(const Case& c) {
   const JobFacts* job = specJob(c);
   if (!job) return std::nullopt;
@@ -173,7 +193,7 @@ MaybeFinding ipcLockMissing(const Case& c) {
   std::string container;
   const auto found =
       subjectsOf(view.needing(), [&](const RoleView& r) -> std::optional<SpecSubject> {
-        if (!demandsRails(r, job->specs) || locksMemory(r.container())) return std::nullopt;
+        if (!demandsRails(r) || locksMemory(r.container())) return std::nullopt;
         if (container.empty()) container = r.container().name;
         return SpecSubject{r.where(), "securityContext adds no IPC_LOCK.", r.container().at};
       });
@@ -196,7 +216,7 @@ MaybeFinding ipcLockNotSet(const Case& c) {
         const bool asks = r.provision == Provision::Resource || r.provision == Provision::Claim ||
                           r.provision == Provision::Placeholder ||
                           r.provision == Provision::UnknownKey;
-        if (!asks || isGb300(r, job->specs) || locksMemory(r.container())) return std::nullopt;
+        if (!asks || onGb300Rails(r) || locksMemory(r.container())) return std::nullopt;
         if (container.empty()) container = r.container().name;
         return SpecSubject{r.where(), "securityContext adds no IPC_LOCK.", r.container().at};
       });

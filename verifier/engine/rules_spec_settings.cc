@@ -12,8 +12,10 @@
 namespace rdmaguard::engine {
 namespace {
 
-bool setsOwnDevices(Provision p) {
-  switch (p) {
+// What the role runs on is not NCCL's own IB transport, or its devices are another's to name.
+bool setsOwnDevices(const RoleView& r) {
+  if (!r.plugin.empty()) return true;
+  switch (r.provision) {
     case Provision::Efa:
     case Provision::Plugin:
     case Provision::Platform:
@@ -36,7 +38,7 @@ MaybeFinding unset(const Case& c, std::string_view name, std::string_view value,
   const SpecView view(*job);
   std::string where;
   auto found = subjectsOf(view.needing(), [&](const RoleView& r) -> std::optional<SpecSubject> {
-    if (setsOwnDevices(r.provision) || mpiManaged(r) || r.settingsUnseen || r.setting(name))
+    if (setsOwnDevices(r) || mpiManaged(r) || r.settingsUnseen || r.setting(name))
       return std::nullopt;
     const SpecContainer& container = r.container();
     if (where.empty()) where = cat("to env of container ", container.name);
@@ -45,7 +47,8 @@ MaybeFinding unset(const Case& c, std::string_view name, std::string_view value,
   });
   if (view.gpuRoles.empty() && view.otherRoles.empty())
     for (const ScriptView& s : scriptsOf(*job)) {
-      if (!s.script->slurm || s.oneNode || s.setting(name) || s.script->shell.sourcesOther)
+      if (!s.script->slurm || !s.manyNodes || s.efa || !s.gpus || s.setting(name) ||
+          s.script->shell.sourcesOther)
         continue;
       if (where.empty()) where = "to the script, before srun";
       found.push_back({"the batch script", cat("No ", name, " is set in it."), s.script->at});

@@ -157,7 +157,9 @@ Answer byResources(const SpecFacts& specs, const SpecContainer& c) {
     else
       better(q.value > 0 ? Provision::Refused : Provision::Zero, q);
   }
-  if (best.provision == Provision::Efa) best.plugin = "AWS Libfabric";
+  const bool efa = resourceKind(best.what) == ResourceKind::Efa;
+  if (efa && (best.provision == Provision::Efa || best.provision == Provision::Placeholder))
+    best.plugin = "AWS Libfabric";
   return best;
 }
 
@@ -294,6 +296,8 @@ Answer provisionOf(const SpecFacts& specs, const SpecRole& role, const SpecConta
   Answer network = byNetworks(specs, role);
   if (network.provision == Provision::NetworkMayCarry) return network;
   if (host.provision == Provision::WithoutPrivilege) return host;
+  if (c.privileged && role.hostNetwork)
+    return {Provision::HostNetwork, "privileged: true, hostNetwork: true", c.at, ""};
   if (c.privileged) return {Provision::PrivilegedOnly, "privileged: true", c.at, ""};
   if (resources.provision == Provision::Zero) return resources;
   return {Provision::Absent, "", c.resourcesAt ? c.resourcesAt : c.at, ""};
@@ -499,8 +503,7 @@ const std::vector<RoleView>& SpecView::needing() const {
   return singleNode ? kNone : gpuRoles;
 }
 
-bool isGb300(const RoleView& view, const SpecFacts& specs) {
-  static_cast<void>(specs);
+bool isGb300(const RoleView& view) {
   for (const SpecName& w : view.role->nodeWords)
     if (holdsWord(w.name, "gb300")) return true;
   // "ibs0p0-macvlan": a rail of such a node as its cluster names it.
@@ -511,6 +514,31 @@ bool isGb300(const RoleView& view, const SpecFacts& specs) {
     if (own.size() >= 14 && own.starts_with("ibs") && own.ends_with("-macvlan")) return true;
   }
   return false;
+}
+
+bool setForRoce(std::string_view name) {
+  static constexpr std::array<std::string_view, 5> kNames{"NCCL_IB_ADDR_FAMILY",
+                                                          "NCCL_IB_ADDR_RANGE", "NCCL_IB_TC",
+                                                          "NCCL_IB_GID_INDEX", "UCX_IB_GID_INDEX"};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+bool onGb300Rails(const RoleView& view) {
+  if (!isGb300(view)) return false;
+  const auto locks = [](const SpecContainer* c) {
+    return std::any_of(c->capabilities.begin(), c->capabilities.end(),
+                       [](const SpecName& n) { return n.name == "IPC_LOCK"; });
+  };
+  return !view.role->networks.empty() || std::any_of(view.gpu.begin(), view.gpu.end(), locks) ||
+         std::any_of(view.settings.begin(), view.settings.end(),
+                     [](const SettingView& s) { return setForRoce(s.name); });
+}
+
+bool ofEfa(const std::vector<SpecSetting>& settings) {
+  return std::any_of(settings.begin(), settings.end(), [](const SpecSetting& s) {
+    return s.name.starts_with("FI_EFA_") ||
+           (s.name == "FI_PROVIDER" && s.valueKnown && holdsWord(s.value, "efa"));
+  });
 }
 
 bool switchesOff(std::string_view value) {

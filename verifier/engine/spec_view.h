@@ -21,6 +21,7 @@ enum class Provision : std::uint8_t {
   Efa,          ///< limits name EFA devices
   Claim,        ///< a DRA claim
   HostDevices,  ///< privileged with hostPath /dev/infiniband
+  HostNetwork,  ///< privileged on the host's network: runtimes then show all the host's devices
   Platform,     ///< the platform attaches them by annotation
   Plugin,       ///< another fabric with a plugin of its own (GPUDirect-TCPX and successors)
   Sunk,         ///< a Slurm NodeSet
@@ -30,7 +31,7 @@ enum class Provision : std::uint8_t {
   UnknownClaim,     ///< a claim whose template is not here
   Webhook,          ///< an annotation or label asks a webhook for it
   NetworkMayCarry,  ///< a Multus network whose name says RDMA, and nothing else
-  PrivilegedOnly,   ///< privileged: most runtimes then show all host devices
+  PrivilegedOnly,   ///< privileged in a network of its own
   Unseen,           ///< parts of the document are a template's or were left out
   // It gets none.
   Refused,           ///< the API server refuses the pod
@@ -93,14 +94,22 @@ struct SpecView {
   const std::vector<RoleView>& needing() const;
 };
 
-/// The role runs on GB300 nodes with RoCE rails: a node selector names them, or its Multus
-/// networks are those of such a cluster.
-bool isGb300(const RoleView& role, const SpecFacts& specs);
+/// The role runs on GB300 nodes: a node selector names them, or its Multus networks are those of
+/// such a cluster.
+bool isGb300(const RoleView& role);
+/// On GB300 nodes, and meant for their RoCE rails: something of what RoCE alone needs is there.
+/// The same kind of node comes with InfiniBand.
+bool onGb300Rails(const RoleView& role);
+/// One of the settings that only RoCE needs.
+bool setForRoce(std::string_view name);
 /// The networks of such a node, named as CoreWeave names them.
 inline constexpr std::size_t kGb300Networks = 16;
 
 /// The value is a number other than 0, as NCCL reads NCCL_IB_DISABLE.
 bool switchesOff(std::string_view value);
+/// The settings are those of a job on EFA: NCCL's own IB transport, and what steers it, is not
+/// used.
+bool ofEfa(const std::vector<SpecSetting>& settings);
 /// Settings keep the role off NCCL's IB transport: NCCL_IB_DISABLE, NCCL_NET=Socket, FI_PROVIDER.
 const SettingView* offSetting(const RoleView& role);
 

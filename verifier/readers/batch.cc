@@ -83,7 +83,8 @@ bool looksPrinted(std::string_view line) {
   while (n < line.size() && isDigit(line[n])) ++n;
   if (n > 0 && n < line.size() && (line[n] == ':' || line[n] == '-' || line[n] == ' ')) return true;
   const auto colon = line.find(": ");
-  if (colon == std::string_view::npos) return false;
+  // `: "${NAME:=default}"` begins with the command that does nothing.
+  if (colon == std::string_view::npos || colon == 0) return false;
   const std::string_view before = line.substr(0, colon);
   if (before.find_first_of(" \t\"'$=<>|;&(){}") != std::string_view::npos) return false;
   // A key of a manifest within a here-document may be a long one; a speaker is a program or host.
