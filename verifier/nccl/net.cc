@@ -1,5 +1,5 @@
 // The six versions of NCCL's net interface behind one: see net.h.
-#include "net.h"
+#include "verifier/nccl/net.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "nccl_abi/net_v8.h"
 #include "nccl_abi/net_v9.h"
 
-namespace rdmaguard::job {
+namespace rdmaguard::nccl {
 namespace {
 
 using nccl_abi::Result;
@@ -184,4 +184,4 @@ std::unique_ptr<Net> netAt(void* object, int version) {
   }
 }
 
-}  // namespace rdmaguard::job
+}  // namespace rdmaguard::nccl
