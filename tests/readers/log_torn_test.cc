@@ -98,6 +98,21 @@ TEST(CutLines, AnInputThatEndsWithinALineIsKnownToBeCut) {
   EXPECT_TRUE(log.processes[0].networks.empty());
 }
 
+// A channel whose line another writer broke off does not say how it goes: it is not one without
+// GPUDirect RDMA.
+TEST(CutLines, AChannelBrokenOffBeforeItsEndSaysNothingOfGpuDirect) {
+  for (const std::string tail : {"/GDLoading the checkpoint shards", "/G", "/GDRDM",
+                                 "/GDRD epoch 1", "Loading the checkpoint shards", "/"}) {
+    const engine::CommLog c = test::commOf(
+        "Channel 00/0 : 1[1] -> 8[0] [send] via NET/IB/0/GDRDMA\n"
+        "n1:10:11 [0] NCCL INFO Channel 01/0 : 1[1] -> 8[0] [send] via NET/IB/1" +
+        tail);
+    ASSERT_EQ(c.edges.size(), 1U) << tail;
+    EXPECT_EQ(c.edges[0].sends, 1U) << tail;
+    EXPECT_EQ(c.edges[0].sendsGdr, 1U) << tail;
+  }
+}
+
 TEST(CutLines, ALineWithoutItsBeginningIsReadForWhatItSays) {
   const engine::LogFacts log = test::logOf(
       "orkerWrapper pid=43105) k8s-20:43105:43106 [6] NCCL INFO Channel\n"

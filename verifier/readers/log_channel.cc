@@ -54,6 +54,13 @@ struct Cursor {
   return true;
 }
 
+/// "NET/IB/0Loading ...", "NET/IB/0/GDRLoading ...": another writer's text stands where the line
+/// would say how, or the line ended there.
+bool brokeOff(const Cursor& c) {
+  const char next = c.peek();
+  return (next >= 'A' && next <= 'Z') || (next >= 'a' && next <= 'z') || c.rest().starts_with("/G");
+}
+
 /// "IB/0(4)/GDRDMA(PCI)/Shared/flush=Always": the network's name ends where "/<number>" follows.
 Parsed takeNetwork(Cursor& c, ChannelLine& out) {
   const char* const first = c.at;
@@ -78,7 +85,10 @@ Parsed takeNetwork(Cursor& c, ChannelLine& out) {
     c.at = p + 1;
   }
   if (c.done()) return Parsed::Whole;
-  if (c.words("/GDRDMA")) out.gdr = true;
+  if (c.words("/GDRDMA"))
+    out.gdr = true;
+  else if (brokeOff(c))
+    return Parsed::Cut;
   c.words("(PCI)");
   c.words("/Shared");
   while (c.peek() == '/') {
