@@ -1,19 +1,13 @@
 // The report of `rdmaguard verify` for people. Pure.
 #pragma once
 
-#include <cstddef>
 #include <string>
-#include <vector>
 
+#include "verifier/cli/report.h"
 #include "verifier/engine/judge_job.h"
 #include "verifier/readers/input.h"
 
 namespace rdmaguard::cli {
-
-struct ReportStyle {
-  bool color = false;
-  std::size_t width = 0;  ///< columns to wrap at; 0: lines are left whole
-};
 
 /// The verdict in one sentence, then transport, GPUDirect RDMA, missing conditions, the fix in
 /// order, degraded signals, notes, busbw, communicators, what to gather, evidence with file and
