@@ -25,6 +25,7 @@ std::string with(std::string_view text,
 std::vector<RuleInput> logRuleInputs();
 std::vector<RuleInput> specRuleInputs();
 std::vector<RuleInput> listingRuleInputs();
+std::vector<RuleInput> envRuleInputs();
 std::vector<RuleInput> runRuleInputs();
 
 }  // namespace rdmaguard::verify

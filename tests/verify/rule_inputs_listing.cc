@@ -1,4 +1,4 @@
-// The rules that look at port listings and environments: see rule_inputs.h.
+// The rules that look at port listings: see rule_inputs.h.
 #include "rule_inputs.h"
 
 namespace rdmaguard::verify {
@@ -71,8 +71,6 @@ std::vector<RuleInput> listingRuleInputs() {
   const std::string frontend = railsAnd(kFrontend);
   const std::string down = "State: Active\n\t\tPhysical state: LinkUp\n\t\tRate: 25";
   return {
-      {"ib-retry-cnt-too-high", "NCCL_IB_HCA=ibp\nNCCL_IB_RETRY_CNT=16\n",
-       "NCCL_IB_HCA=ibp\nNCCL_IB_RETRY_CNT=7\n"},
       {"slow-nic", with(kRails, {{"Rate: 400", "Rate: 100"}}), rails},
       {"possible-frontend-port",
        with(frontend, {{down, "State: Down\n\t\tPhysical state: Disabled\n\t\tRate: 25"}}),

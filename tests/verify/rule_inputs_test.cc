@@ -35,7 +35,8 @@ using engine::Rule;
 
 std::map<std::string_view, RuleInput> table() {
   std::map<std::string_view, RuleInput> all;
-  for (const auto& rows : {logRuleInputs(), specRuleInputs(), listingRuleInputs(), runRuleInputs()})
+  for (const auto& rows :
+       {logRuleInputs(), specRuleInputs(), listingRuleInputs(), envRuleInputs(), runRuleInputs()})
     for (const RuleInput& row : rows)
       if (!all.emplace(row.id, row).second) ADD_FAILURE() << "two rows for " << row.id;
   return all;

@@ -26,21 +26,36 @@ std::string_view softwareDriver(std::string_view device) {
   return {};
 }
 
+// In bytes; nothing for a text that is no limit.
+std::optional<std::uint64_t> limitBytes(std::string_view kib) {
+  if (sameWord(kib, "unlimited")) return MemLock::kUnlimited;
+  const auto n = numberValue(kib);
+  if (!n || *n < 0) return std::nullopt;
+  return static_cast<std::uint64_t>(*n) << 10;
+}
+
+// The tightest of those shown: one rank that cannot register is enough.
 void addLockedMemory(const JobFacts& job, NodeFacts& node) {
+  std::optional<std::uint64_t> soft, hard;
+  const auto least = [](std::optional<std::uint64_t>& to, std::uint64_t n) {
+    const bool tighter = !to || n < *to;
+    if (tighter) to = n;
+    return tighter;
+  };
   for (const Setting& fact : job.hostFacts) {
-    if (fact.name != "ulimit -l") continue;
-    node.memlock.source = fact.source;
-    if (sameWord(fact.value, "unlimited")) {
-      node.memlock.known = true;
-      continue;
-    }
-    const auto kib = numberValue(fact.value);
-    if (!kib || *kib < 0) continue;
-    node.memlock.known = true;
-    node.memlock.softBytes = static_cast<std::uint64_t>(*kib) << 10;
-    node.memlock.hardBytes = node.memlock.softBytes;
-    return;
+    const bool isSoft = fact.name == "ulimit -l";
+    if (!isSoft && fact.name != "ulimit -Hl") continue;
+    const auto bytes = limitBytes(fact.value);
+    if (!bytes) continue;
+    // The hard limit binds where no soft one is shown.
+    const bool first = !soft;
+    if (isSoft ? least(soft, *bytes) : least(hard, *bytes) && first)
+      node.memlock.source = fact.source;
   }
+  if (!soft && !hard) return;
+  node.memlock.known = true;
+  node.memlock.softBytes = soft ? *soft : *hard;
+  node.memlock.hardBytes = hard ? *hard : *soft;
 }
 
 void addSettings(const JobFacts& job, const std::vector<SpecSetting>& from, NodeFacts& node) {

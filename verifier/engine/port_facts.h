@@ -1,4 +1,4 @@
-// What ibstat, ibstatus, ibv_devinfo, rdma link and ibdev2netdev list: filled by
+// What ibstat, ibstatus, ibv_devinfo, rdma link, show_gids and their like list: filled by
 // verifier/readers/ports, judged by the rows of rules_listing.h. Values only.
 #pragma once
 
@@ -19,11 +19,15 @@ enum class ListingTool : std::uint8_t {
   IbvDevices,  ///< names only
   RdmaLink,
   Ibdev2netdev,  ///< states only with -v
+  RdmaDev,       ///< names only
+  ShowGids,      ///< GIDs only
+  Sysfs,         ///< not a listing: this node itself, read by preflight
 };
 
 /// Whether a tool says of every port what state it is in.
 constexpr bool listsStates(ListingTool t) {
-  return t != ListingTool::IbvDevices && t != ListingTool::Ibdev2netdev;
+  return t == ListingTool::Ibstat || t == ListingTool::Ibstatus || t == ListingTool::IbvDevinfo ||
+         t == ListingTool::RdmaLink;
 }
 
 constexpr std::string_view name(ListingTool t) {
@@ -40,16 +44,32 @@ constexpr std::string_view name(ListingTool t) {
       return "rdma link";
     case ListingTool::Ibdev2netdev:
       return "ibdev2netdev";
+    case ListingTool::RdmaDev:
+      return "rdma dev";
+    case ListingTool::ShowGids:
+      return "show_gids";
+    case ListingTool::Sysfs:
+      return "/sys/class/infiniband";
   }
   return "listing";
 }
 
+/// A GID of a port. The tools leave out the entries of the table that are empty.
+struct ListedGid {
+  int port = 1;
+  int index = 0;
+  int roceVersion = 0;  ///< 1 or 2; 0 = not said, or an InfiniBand port
+  std::string gid;
+  Place at;
+};
+
 /// What a listing says of a device beside RdmaDevice.
 struct ListedHardware {
-  std::string model;    ///< "MT4129" (ibstat's CA type, ibv_devinfo's vendor_part_id); may be empty
-  int portsSaid = -1;   ///< the number of ports it claims to have, -1 = not said
-  bool named = true;    ///< false: the line with its name was cut off
-  int zeroLidPort = 0;  ///< an ACTIVE Ethernet port whose LID is listed as 0; 0 = none
+  std::string model;   ///< "MT4129" (ibstat's CA type, ibv_devinfo's vendor_part_id); may be empty
+  int portsSaid = -1;  ///< the number of ports it claims to have, -1 = not said
+  bool named = true;   ///< false: the line with its name was cut off
+  std::vector<ListedGid> gids;  ///< of all its ports; empty: the tool lists none
+  int zeroLidPort = 0;          ///< an ACTIVE Ethernet port whose LID is listed as 0; 0 = none
   Place at;
 };
 

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "verifier/engine/judge_job.h"
+#include "verifier/engine/rules_env.h"
 #include "verifier/engine/text.h"
 
 namespace rdmaguard::engine {
@@ -12,6 +13,8 @@ namespace {
 
 // Cards that are sold for the front-end network: ConnectX-4 Lx, -6 Lx, -6 Dx (PCI ids of mlx5).
 constexpr std::array<std::string_view, 3> kFrontendModels{"MT4117", "MT4127", "MT4125"};
+// More devices than that, all of one such model, are the node's rails after all.
+constexpr std::size_t kFewDevices = 2;
 // A compute rail is at least this fast where a front-end port is beside it, in Gb/s.
 constexpr double kFrontendGbps = 100;
 constexpr std::size_t kMaxEvidence = 8;
@@ -48,22 +51,33 @@ double fastest(const PortListing& l, LinkLayer layer) {
   return most;
 }
 
-bool hasInfiniBand(const PortListing& l) {
-  for (const RdmaDevice& d : l.devices)
-    for (const RdmaPort& p : d.ports)
-      if (p.linkLayer == LinkLayer::InfiniBand) return true;
-  return false;
+std::size_t devicesOf(const PortListing& l, LinkLayer layer) {
+  return static_cast<std::size_t>(
+      std::count_if(l.devices.begin(), l.devices.end(), [layer](const RdmaDevice& d) {
+        return std::any_of(d.ports.begin(), d.ports.end(),
+                           [layer](const RdmaPort& p) { return p.linkLayer == layer; });
+      }));
 }
 
-bool frontendModel(const ListedHardware& h) {
-  return std::find(kFrontendModels.begin(), kFrontendModels.end(), h.model) !=
-         kFrontendModels.end();
+bool hasInfiniBand(const PortListing& l) {
+  return devicesOf(l, LinkLayer::InfiniBand) > 0;
+}
+
+bool frontendModel(const PortListing& l, const ListedHardware& h) {
+  if (std::find(kFrontendModels.begin(), kFrontendModels.end(), h.model) == kFrontendModels.end())
+    return false;
+  return l.hardware.size() <= kFewDevices ||
+         std::any_of(l.hardware.begin(), l.hardware.end(),
+                     [&](const ListedHardware& other) { return other.model != h.model; });
 }
 
 // An Ethernet port on a front-end card, or the odd one out beside faster or InfiniBand rails.
 bool looksFrontend(const ListedPort& p) {
   if (p.port.linkLayer != LinkLayer::Ethernet || p.device.ports.size() > 1) return false;
-  if (frontendModel(p.hardware)) return true;
+  if (frontendModel(p.listing, p.hardware)) return true;
+  // A port that is down lists a rate that says nothing of it (mlx5 then says 40, ibstat 10).
+  if (p.port.state != PortState::Active)
+    return devicesOf(p.listing, LinkLayer::Ethernet) < devicesOf(p.listing, LinkLayer::InfiniBand);
   const bool slow = p.port.rateGbps > 0 && p.port.rateGbps <= kFrontendGbps;
   return slow && (hasInfiniBand(p.listing) ||
                   fastest(p.listing, LinkLayer::Unknown) >= 2 * p.port.rateGbps);
@@ -172,7 +186,17 @@ MaybeFinding unknownLinkLayer(const Case& c) {
 
 MaybeFinding netdevStateOnly(const Case& c) {
   return overListings(
-      c, [](const PortListing& l) { return l.tool == ListingTool::Ibdev2netdev ? l.at : Place{}; },
+      c,
+      [](const PortListing& l) {
+        // With -v it prints both.
+        const bool states = std::any_of(
+            l.devices.begin(), l.devices.end(), [](const RdmaDevice& d) {
+              return std::any_of(d.ports.begin(), d.ports.end(), [](const RdmaPort& p) {
+                return p.state != PortState::Unknown;
+              });
+            });
+        return l.tool == ListingTool::Ibdev2netdev && !states ? l.at : Place{};
+      },
       "ibdev2netdev prints the state of the network interface: (Down) on an InfiniBand port is an "
       "IPoIB interface that is not up, and says nothing of the port.");
 }
@@ -226,54 +250,82 @@ MaybeFinding mixedInListing(const Case& c) {
   return f;
 }
 
-std::optional<Outlook> listingOutlook(const JobFacts& job) {
-  if (job.ports.listings.empty()) return std::nullopt;
-  Outlook out;
-  std::size_t ports = 0, downPorts = 0, frontendDown = 0;
-  bool complete = true, slow = false, mixed = false;
+namespace {
+
+// What the ports of all listings come to.
+struct Tally {
+  std::size_t ports = 0, down = 0, frontendDown = 0;
+  bool whole = true;    // the listings are complete
+  bool unsaid = false;  // a device is listed and the state of its port is not
+  bool slow = false, mixed = false;
+  const PortListing* none = nullptr;  // no device at all
+};
+
+Tally tallyOf(const JobFacts& job) {
+  Tally t;
   eachPort(job, [&](const ListedPort& p) {
-    if (p.listing.tool == ListingTool::Ibdev2netdev || !usableLayer(p.port)) return;
-    if (p.port.state == PortState::Unknown) return;
-    ++ports;
-    slow = slow || slowRail(p);
+    if (!usableLayer(p.port) || p.port.state == PortState::Unknown) return;
+    ++t.ports;
+    t.slow = t.slow || slowRail(p);
     if (!down(p.port)) return;
-    ++downPorts;
-    frontendDown += looksFrontend(p) ? 1 : 0;
+    ++t.down;
+    t.frontendDown += looksFrontend(p) ? 1 : 0;
   });
-  const PortListing* none = nullptr;
+  const NodeFacts nothing;
+  const Selection unknown;
   for (const PortListing& l : job.ports.listings) {
-    complete = complete && l.complete;
-    if (l.noDevices) none = &l;
-    const NodeFacts nothing;
-    const Selection unknown;
+    t.whole = t.whole && l.complete;
+    if (l.noDevices) t.none = &l;
+    if (listsStates(l.tool))
+      for (const RdmaDevice& d : l.devices)
+        t.unsaid = t.unsaid || d.ports.empty() ||
+                   std::any_of(d.ports.begin(), d.ports.end(), [](const RdmaPort& p) {
+                     return p.state == PortState::Unknown;
+                   });
     Case c(nothing, unknown, &job);
     c.listing = &l;
-    mixed = mixed || mixedInListing(c).has_value();
+    t.mixed = t.mixed || mixedInListing(c).has_value();
   }
-  if (none) {
-    out.engaged = Engaged::No;
-    out.transport = Transport::None;
-    out.exitCode = 2;
-    out.evidence.push_back(
-        {"libibverbs finds no RDMA device.", job.source(none->noDevices), Certainty::Told});
-    return out;
-  }
+  return t;
+}
+
+int exitCodeOf(const Tally& t) {
+  constexpr int kGood = 0, kDegraded = 1, kUnknown = 3;
+  if (t.ports == 0) return kUnknown;
+  // What is missing, or on another network, may be what the job uses.
+  if (t.down == t.ports && !t.unsaid) return kUnknown;
+  if (t.down > 0 || t.slow || t.mixed) return kDegraded;
+  return t.whole ? kGood : kUnknown;
+}
+
+Outlook impossible(std::string_view why, std::string source) {
+  Outlook out;
+  out.engaged = Engaged::No;
+  out.transport = Transport::None;
+  out.exitCode = 2;
+  out.evidence.push_back({std::string(why), std::move(source), Certainty::Told});
+  return out;
+}
+
+}  // namespace
+
+std::optional<Outlook> listingOutlook(const JobFacts& job) {
+  if (const Setting* absent = uverbsAbsent(job); absent && job.ports.listings.empty())
+    return impossible("No uverbs device is in /dev/infiniband.", absent->source);
+  if (job.ports.listings.empty()) return std::nullopt;
+  const Tally t = tallyOf(job);
+  if (t.none)
+    return impossible("libibverbs finds no RDMA device.", job.source(t.none->noDevices));
   const std::string source = job.source(job.ports.listings.front().at);
-  if (ports == 0) return out;
-  if (downPorts == ports && complete && frontendDown == 0) {
-    out.engaged = Engaged::No;
-    out.transport = Transport::None;
-    out.exitCode = 2;
-    out.evidence.push_back({"Every port listed is not ACTIVE.", source, Certainty::Told});
-    return out;
-  }
-  if (downPorts > 0 || slow || mixed)
-    out.exitCode = 1;
-  else
-    out.exitCode = complete ? 0 : 3;
-  out.evidence.push_back({cat(std::to_string(ports - downPorts), " of ", counted(ports, "port"),
-                              " listed ", ports == 1 ? "is" : "are", " ACTIVE."),
-                          source, Certainty::Told});
+  if (t.ports > 0 && t.down == t.ports && t.whole && t.frontendDown < t.ports)
+    return impossible("Every port listed is not ACTIVE.", source);
+  Outlook out;
+  out.exitCode = exitCodeOf(t);
+  if (t.ports > 0)
+    out.evidence.push_back({cat(std::to_string(t.ports - t.down), " of ",
+                                counted(t.ports, "port"), " listed ",
+                                t.ports == 1 ? "is" : "are", " ACTIVE."),
+                            source, Certainty::Told});
   return out;
 }
 

@@ -5,11 +5,17 @@
 #include <cmath>
 
 #include "verifier/engine/rule_functions.h"
+#include "verifier/engine/rules_env.h"
 #include "verifier/engine/settings.h"
 #include "verifier/engine/text.h"
 
 namespace rdmaguard::engine {
 namespace {
+
+constexpr std::string_view kPeermemFix =
+    "On the host: modprobe nvidia_peermem (it comes with the NVIDIA driver and needs the RDMA "
+    "stack's peer-memory support), or use NVIDIA's open kernel modules on Linux 5.12 or later for "
+    "DMA-BUF.";
 
 constexpr double kGbitPerGbyte = 8;
 constexpr double kSlowGbyte = 1.3;  // 10 Gb/s Ethernet, which NCCL's topology shows as 1.2 GB/s
@@ -225,13 +231,23 @@ MaybeFinding gdrNoWayInLog(const Case& c) {
                           cat("NCCL reports GPU Direct RDMA disabled for ", h.hca,
                               h.how.empty() ? "." : cat(" (", h.how, ").")),
                           h.at)},
-        .fix =
-            "On the host: modprobe nvidia_peermem (it comes with the NVIDIA driver and needs the "
-            "RDMA stack's peer-memory support), or use NVIDIA's open kernel modules on Linux 5.12 "
-            "or later for DMA-BUF.",
+        .fix = std::string(kPeermemFix),
         .certainty = Certainty::Told};
   }
-  return std::nullopt;
+  // A node's own list of modules beside a log that says nothing of the reason.
+  const bool enabled =
+      std::any_of(p.hcaGdr.begin(), p.hcaGdr.end(), [](const HcaGdr& h) { return h.enabled; });
+  const Setting* absent =
+      c.job && !p.dmabuf && !enabled && p.pairGdr.empty() ? peermemAbsent(*c.job) : nullptr;
+  if (!absent) return std::nullopt;
+  return Finding{
+      .what =
+          "GPU memory is staged through the host: no peer-memory module is loaded, and nothing "
+          "shows DMA-BUF.",
+      .evidence = {{"lsmod lists neither nvidia_peermem nor nv_peer_mem.", absent->source,
+                    Certainty::Told}},
+      .fix = std::string(kPeermemFix),
+      .certainty = Certainty::Inferred};
 }
 
 MaybeFinding gdrNotUsedInLog(const Case& c) {

@@ -119,6 +119,11 @@ void LineRouter::plain(std::string_view text, Place at, bool further) {
     ++counts_.lines;
     return;
   }
+  if (bare.size() != text.size() && text.find('\0') != std::string_view::npos &&
+      readEnvironBlock(text, at, out_)) {
+    ++counts_.lines;
+    return;
+  }
   if (bare.size() != text.size() && looksBinary(text)) ++counts_.binary;
   // Progress bars write over their line.
   std::string_view rest = bare;
@@ -202,7 +207,8 @@ void LineRouter::jsonValue() {
   const std::string value = json_.text();
   const Place first = json_.first();
   json_.clear();
-  if (readSpecJson(value, first, out_) || perf_.json(value, first)) {
+  if (readSpecJson(value, first, out_) || perf_.json(value, first) ||
+      readPortsJson(value, first, out_)) {
     ++counts_.lines;
     close(false);
     return;
