@@ -84,8 +84,10 @@ Situation external(std::string plugin) {
   return s;
 }
 
-const std::map<std::string, RuleCase>& cases() {
-  static const std::map<std::string, RuleCase> table{
+namespace {
+
+std::map<std::string, RuleCase> processCases() {
+  return {
       {"net-forced-socket",
        {with(socket(), [](auto& s) { s.set("NCCL_NET", "socket"); }),
         with(socket(), [](auto& s) { s.set("NCCL_NET", "IB"); })}},
@@ -269,6 +271,16 @@ const std::map<std::string, RuleCase>& cases() {
        {with(ib(), [](auto& s) { s.set("NCCL_IB_DISABLE", "true"); }),
         with(ib(), [](auto& s) { s.set("NCCL_IB_DISABLE", "0"); })}},
   };
+}
+
+}  // namespace
+
+const std::map<std::string, RuleCase>& cases() {
+  static const std::map<std::string, RuleCase> table = [] {
+    std::map<std::string, RuleCase> all = processCases();
+    all.merge(wholeNodeCases());
+    return all;
+  }();
   return table;
 }
 

@@ -48,5 +48,7 @@ struct RuleCase {
 
 /// What each rule is tried on. The near miss differs in the one thing the rule looks at.
 const std::map<std::string, RuleCase>& cases();
+/// The part of them for the rows of rules_node.h.
+std::map<std::string, RuleCase> wholeNodeCases();
 
 }  // namespace rdmaguard::engine

@@ -15,6 +15,18 @@ bool providerMissing(const RdmaDevice& d, const VerbsLoader& loader) {
                       [&](const auto& p) { return p.name == d.provider && !p.library.empty(); });
 }
 
+// What libibverbs itself said of the device in a registration test. One that it does not list has
+// no driver there, where its node was in order.
+bool unlistedByTest(const RdmaDevice& d) {
+  return d.registration && d.registration->finished && !d.registration->listed &&
+         !d.uverbs.empty() && d.nodePresent && d.openTried && d.openErrno == 0;
+}
+
+bool openFails(const RdmaDevice& d) {
+  return (d.openTried && d.openErrno != 0) ||
+         (d.registration && d.registration->openErrno.value_or(0) != 0);
+}
+
 unsigned obstaclesOf(const Case& c, const RdmaDevice& d, const RdmaPort* port) {
   unsigned bits = 0;
   const auto set = [&bits](Obstacle o, bool hit) {
@@ -22,8 +34,8 @@ unsigned obstaclesOf(const Case& c, const RdmaDevice& d, const RdmaPort* port) {
   };
   set(Obstacle::NoVerbs, d.uverbsKnown && d.uverbs.empty());
   set(Obstacle::NodeMissing, !d.uverbs.empty() && !d.nodePresent);
-  set(Obstacle::OpenFailed, d.openTried && d.openErrno != 0);
-  set(Obstacle::NoProvider, providerMissing(d, c.node.loader));
+  set(Obstacle::OpenFailed, openFails(d));
+  set(Obstacle::NoProvider, providerMissing(d, c.node.loader) || unlistedByTest(d));
   set(Obstacle::LinkLayer,
       port && port->linkLayer == LinkLayer::Unknown && !port->linkLayerText.empty());
   set(Obstacle::NotActive,
@@ -100,10 +112,15 @@ std::vector<const PortView*> Case::usablePorts() const {
   return out;
 }
 
+int openErrnoOf(const RdmaDevice& d) {
+  if (d.openTried && d.openErrno != 0) return d.openErrno;
+  return d.registration ? d.registration->openErrno.value_or(0) : 0;
+}
+
 std::string portName(const PortView& p) {
   if (!p.port) return p.device->name;
   // A listing may have lost the line with the name.
-  const std::string_view device = p.device->name.empty() ? "an unnamed device's" : p.device->name;
+  const std::string device = p.device->name.empty() ? "an unnamed device's" : p.device->name;
   return cat(device, " port ", std::to_string(p.port->number));
 }
 

@@ -78,6 +78,8 @@ struct Case {
   std::vector<const PortView*> usablePorts() const;
 };
 
+/// Why a device that hits Obstacle::OpenFailed cannot be opened: open(2), else ibv_open_device.
+int openErrnoOf(const RdmaDevice& d);
 /// "mlx5_0 port 1"
 std::string portName(const PortView& p);
 /// The device names of `ports`, each once.

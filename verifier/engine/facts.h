@@ -3,6 +3,8 @@
 // Values only: copy freely, any thread.
 #pragma once
 
+#include <array>
+#include <cerrno>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -89,6 +91,29 @@ constexpr std::string_view name(PhysState s) {
   return "unknown";
 }
 
+/// One entry of a port's GID table.
+struct Gid {
+  int index = 0;
+  std::array<std::uint8_t, 16> bytes{};
+  std::string type;    ///< "RoCE v2", "IB/RoCE v1"; empty: not shown in this network namespace
+  std::string netdev;  ///< its interface; empty when none is seen in this namespace
+};
+
+/// One counter of a port, by the kernel's name for it.
+struct PortCounter {
+  std::string name;  ///< "symbol_error", "rnr_nak_retry_err"
+  std::uint64_t value = 0;
+  std::string source;  ///< its file in sysfs
+};
+
+/// A counter that grew between two readings (counters.h).
+struct CounterChange {
+  std::string name;
+  std::uint64_t before = 0;
+  std::uint64_t after = 0;
+  std::string source;
+};
+
 /// One port of an RDMA device.
 struct RdmaPort {
   int number = 1;  ///< from 1
@@ -100,6 +125,83 @@ struct RdmaPort {
   std::string rateText;       ///< as the kernel wrote it: "400 Gb/sec (4X NDR)"
   std::string netdev;         ///< interface of the port; empty when none is seen in this namespace
   std::string source;         ///< directory of the port in sysfs, or the line of a listing
+
+  // Of readWholeNode alone:
+  std::optional<std::uint32_t> lid;    ///< 0 on Ethernet, and before a subnet manager was there
+  std::optional<std::uint32_t> smLid;  ///< of the subnet manager
+  int lanes = 0;                       ///< 4 of "4X NDR", 0 = not known
+  std::string laneSpeed;               ///< "NDR"
+  bool gidsKnown = false;
+  bool gidTypesKnown = false;  ///< the kernel shows types of GIDs (Linux 4.5)
+  int gidTableLength = 0;
+  std::vector<Gid> gids;  ///< without the empty slots, of which a table is full
+  bool countersKnown = false;
+  std::vector<PortCounter> counters;
+  std::vector<CounterChange> changes;          ///< of readChanges: what grew while it was watched
+  PortState stateBefore = PortState::Unknown;  ///< of readChanges: at the first reading
+};
+
+/// How far a PCI device is from a GPU, in NCCL's words (graph/topo.h), by the PCI tree and the
+/// NUMA nodes alone: NCCL's own figure may be nearer where NVLink-C2C joins GPU and CPU.
+enum class PciDistance : std::uint8_t {
+  Unknown,
+  Pix,  ///< below one PCIe switch
+  Pxb,  ///< below several PCIe switches of one root port
+  Phb,  ///< through the host bridge of one NUMA node
+  Sys,  ///< through the link between NUMA nodes
+};
+
+constexpr std::string_view name(PciDistance d) {
+  switch (d) {
+    case PciDistance::Unknown:
+      return "unknown";
+    case PciDistance::Pix:
+      return "PIX";
+    case PciDistance::Pxb:
+      return "PXB";
+    case PciDistance::Phb:
+      return "PHB";
+    case PciDistance::Sys:
+      return "SYS";
+  }
+  return "unknown";
+}
+
+/// A GPU in the PCI tree.
+struct PciGpu {
+  std::string pciPath;                  ///< "0000:1b:00.0"
+  std::vector<std::string> pciBridges;  ///< from the root port down to it
+  int numaNode = -1;                    ///< -1 = not known or none
+  std::string driver;                   ///< "nvidia", "vfio-pci"; empty when none is bound
+  std::string source;
+};
+
+/// A bridge between an HCA and its root port, and what its Access Control Services do.
+struct AcsBridge {
+  std::string pciPath;
+  bool redirects = false;  ///< P2P Request Redirect is on: peer traffic goes up to the root
+  std::string source;
+};
+
+/// What registering host memory through libibverbs came to on one device (tryRegistration).
+/// Each errno: 0 = it worked; absent = not tried.
+struct RegistrationTest {
+  bool listed = false;              ///< ibv_get_device_list names the device
+  bool finished = false;            ///< false: the time limit or a crash came while it was tried
+  std::optional<int> openErrno;     ///< ibv_open_device
+  std::optional<int> pdErrno;       ///< ibv_alloc_pd
+  std::optional<int> regErrno;      ///< ibv_reg_mr, one page
+  std::optional<int> relaxedErrno;  ///< ibv_reg_mr_iova2 with relaxed ordering, as NCCL calls it
+  std::optional<int> dmabufErrno;   ///< ibv_reg_dmabuf_mr of descriptor -1: EBADF = supported
+  std::uint64_t registered = 0;     ///< bytes of host memory that could be registered at once
+  std::uint64_t asked = 0;          ///< bytes that were asked for
+  int registeredErrno = 0;          ///< why it ended below `asked`
+
+  /// DMA-BUF as NCCL concludes it from that errno; absent = not known.
+  std::optional<bool> dmabuf() const {
+    if (!dmabufErrno) return std::nullopt;
+    return *dmabufErrno != EOPNOTSUPP && *dmabufErrno != EPROTONOSUPPORT;
+  }
 };
 
 /// One RDMA device and what this process may do with it.
@@ -118,6 +220,22 @@ struct RdmaDevice {
   std::string pciPath;  ///< "0000:19:00.0", empty for software devices
   int numaNode = -1;    ///< -1 = not known or none
   std::string source;   ///< "/sys/class/infiniband/mlx5_0"
+
+  // Of readWholeNode alone:
+  std::string firmware;                 ///< "28.39.1002"
+  std::string board;                    ///< board_id: "MT_0000000838"
+  bool iwarp = false;                   ///< an iWARP adapter, which has no GIDs of RoCE
+  int driverAbi = 0;                    ///< uverbs' abi_version of its driver, 0 = not known
+  std::vector<std::string> pciBridges;  ///< from the root port down to it
+  std::optional<bool> virtualFunction;  ///< absent = not known, or no PCI device
+  std::string physicalFunction;         ///< of a virtual function: its PCI address
+  std::vector<std::string> netdevs;     ///< interfaces of the same PCI device, or below a port
+  std::vector<PciDistance> toGpu;       ///< parallel to NodeFacts::gpus
+  std::vector<AcsBridge> acs;           ///< bridges above it whose ACS could be read
+  std::string iommuType;                ///< of its IOMMU group: "DMA", "identity"; empty = none
+  std::string nodeNumber;               ///< "231:192": what its node in /dev should be
+  std::optional<bool> cgroupAllows;     ///< by the device cgroup v1; absent = cannot be read
+  std::optional<RegistrationTest> registration;  ///< of tryRegistration
 };
 
 /// One network interface of this network namespace.
@@ -137,6 +255,7 @@ struct VerbsProvider {
   std::string driverFile;  ///< the *.driver file that names it
   std::string library;     ///< the provider library found for it; empty when there is none
   std::string expected;    ///< the file libibverbs would open for it
+  std::string rdmaCore{};  ///< release it is of, by its file's name; empty when that says nothing
 };
 
 /// libibverbs as this process's loader sees it.
@@ -150,6 +269,11 @@ struct VerbsLoader {
   std::string providerSuffix;   ///< "-rdmav34.so"; empty when not known
   bool providersKnown = false;  ///< the provider list below was really read
   std::vector<VerbsProvider> providers;
+
+  // Of readWholeNode alone:
+  std::string file;      ///< the file behind `path`: "/usr/lib/.../libibverbs.so.1.14.44.0"
+  std::string rdmaCore;  ///< "44.0", by the file's name; empty when that says nothing
+  std::vector<std::string> symbolVersions;  ///< "IBVERBS_1.12", as the ELF file defines them
 };
 
 /// Locked-memory limit: what verbs may pin for buffers in host memory.
@@ -169,6 +293,29 @@ struct GdrFacts {
   std::string nvidiaDriver;          ///< "580.82.07"; empty when no NVIDIA driver is loaded
   std::optional<bool> openModules;   ///< NVIDIA's open kernel modules, which DMA-BUF export needs
   int gpus = 0;                      ///< GPUs the NVIDIA driver lists
+};
+
+/// /dev/shm, through which ranks of one node exchange data.
+struct SharedMemory {
+  bool known = false;    ///< it was looked up; false where no table of mounts could be read
+  bool mounted = false;  ///< a file system of its own is mounted there
+  std::optional<std::uint64_t> sizeBytes;
+  std::optional<std::uint64_t> freeBytes;  ///< on the live machine alone
+  std::string source;
+};
+
+/// IOMMU of the node, as far as the kernel shows it.
+struct IommuFacts {
+  bool known = false;
+  bool active = false;        ///< there are IOMMU groups
+  std::string kernelOptions;  ///< what the kernel's command line says of it: "iommu=pt"
+};
+
+/// The registration test as a whole.
+struct RegistrationRun {
+  bool tried = false;
+  std::string failure;  ///< a sentence when it did not run to its end
+  std::string printed;  ///< what libibverbs and its providers said meanwhile
 };
 
 /// All that is known of a node. A default-constructed one knows nothing, and no rule
@@ -191,7 +338,17 @@ struct NodeFacts {
   MemLock memlock;
   GdrFacts gdr;
   std::vector<std::string> netPluginsMapped;  ///< libnccl-net*.so files mapped in this process
-  std::vector<Evidence> notes;                ///< what could not be read, and why
+
+  // Of readWholeNode and the functions beside it (probe.h) alone:
+  bool gpusKnown = false;    ///< the PCI tree was read
+  std::vector<PciGpu> gpus;  ///< in the order of their addresses
+  IommuFacts iommu;
+  SharedMemory shm;
+  std::string cgroupDevices;  ///< the device cgroup v1's list that was read; empty: none
+  RegistrationRun registration;
+  double watchedSeconds = 0;  ///< between the two readings of readChanges; 0 = one reading
+
+  std::vector<Evidence> notes;  ///< what could not be read, and why
 };
 
 }  // namespace rdmaguard::engine

@@ -8,6 +8,7 @@
 #include "verifier/engine/rules_env.h"
 #include "verifier/engine/rules_listing.h"
 #include "verifier/engine/rules_log.h"
+#include "verifier/engine/rules_node.h"
 #include "verifier/engine/rules_run.h"
 #include "verifier/engine/rules_spec.h"
 
@@ -133,7 +134,7 @@ constexpr auto joined(const std::array<Rule, N>&... tables) {
 }
 
 constexpr auto kRules =
-    joined(kSpecRules, kNodeRules, kLogRules, kEnvRules, kListingRules, kRunRules);
+    joined(kSpecRules, kNodeRules, kWholeNodeRules, kLogRules, kEnvRules, kListingRules, kRunRules);
 
 }  // namespace
 

@@ -66,6 +66,29 @@ std::vector<const PortView*> onePerDevice(const std::vector<const PortView*>& po
   return out;
 }
 
+// What shows that libibverbs has no driver for a device: its files, or its own list.
+std::vector<Evidence> providerEvidence(const Case& c, const RdmaDevice& d) {
+  std::vector<Evidence> out;
+  if (d.registration && d.registration->finished && !d.registration->listed)
+    out.push_back({cat("ibv_get_device_list does not name ", d.name, "."),
+                   "registration test in a child process", Certainty::Observed});
+  if (d.provider.empty() || !c.node.loader.providersKnown) return out;
+  const auto& all = c.node.loader.providers;
+  const auto row = std::find_if(all.begin(), all.end(),
+                                [&d](const VerbsProvider& v) { return v.name == d.provider; });
+  if (row == all.end())
+    out.push_back({cat("No *.driver file names ", d.provider, "."), c.node.loader.configDir,
+                   Certainty::Told});
+  else if (row->library.empty())
+    out.push_back(
+        {cat(row->expected, " does not exist, though a driver file names ", d.provider, "."),
+         row->driverFile, Certainty::Told});
+  else
+    out.push_back({cat(row->library, " exists, and libibverbs does not take it."), row->library,
+                   Certainty::Told});
+  return out;
+}
+
 }  // namespace
 
 MaybeFinding libibverbsMissing(const Case& c) {
@@ -177,14 +200,20 @@ MaybeFinding deviceOpenFailed(const Case& c) {
   const auto stopped = onePerDevice(c.stoppedAt(Obstacle::OpenFailed));
   if (stopped.empty()) return std::nullopt;
   Finding f{.certainty = Certainty::Observed};
-  f.what =
-      cat("The RDMA ", stopped.size() == 1 ? "device " : "devices ", listed(deviceNames(stopped)),
-          " cannot be opened by this process (", words(stopped.front()->device->openErrno), ").");
+  f.what = cat("The RDMA ", stopped.size() == 1 ? "device " : "devices ",
+               listed(deviceNames(stopped)), " cannot be opened by this process (",
+               words(openErrnoOf(*stopped.front()->device)), ").");
   for (const PortView* p : stopped) {
-    f.evidence.push_back({cat("open(", p->device->nodePath, ", O_RDWR) fails with ",
-                              words(p->device->openErrno), "."),
+    const bool byLibrary = p->device->openErrno == 0;
+    f.evidence.push_back({cat(byLibrary ? "ibv_open_device on " : "open(", p->device->nodePath,
+                              byLibrary ? " fails with " : ", O_RDWR) fails with ",
+                              words(openErrnoOf(*p->device)), "."),
                           p->device->nodePath, Certainty::Observed});
-    const OpenError* known = openError(p->device->openErrno);
+    if (p->device->cgroupAllows == false)
+      f.evidence.push_back(
+          {cat("The device cgroup does not let this container have ", p->device->nodeNumber, "."),
+           c.node.cgroupDevices, Certainty::Told});
+    const OpenError* known = openError(openErrnoOf(*p->device));
     if (known && f.fix.find(known->fix) == std::string::npos)
       f.fix += cat(f.fix.empty() ? "" : " ", known->fix);
   }
@@ -201,22 +230,14 @@ MaybeFinding providerMissing(const Case& c) {
   const RdmaDevice& first = *stopped.front()->device;
   Finding f{.certainty = Certainty::Told};
   f.what = cat("libibverbs has no userspace driver for ", listed(deviceNames(stopped)),
-               " (it needs the provider ", first.provider,
-               "), so it does not show NCCL the device at all: usual in slim images that hold "
+               first.provider.empty() ? "" : cat(" (it needs the provider ", first.provider, ")"),
+               ", so it does not show NCCL the device at all: usual in slim images that hold "
                "libibverbs alone.");
-  for (const PortView* p : stopped) {
-    const std::string& want = p->device->provider;
-    const auto& all = c.node.loader.providers;
-    const auto row = std::find_if(all.begin(), all.end(),
-                                  [&](const VerbsProvider& v) { return v.name == want; });
-    const Evidence e =
-        row == all.end() ? Evidence{cat("No *.driver file names ", want, "."),
-                                    c.node.loader.configDir, Certainty::Told}
-                         : Evidence{cat(row->expected,
-                                        " does not exist, though a driver file names ", want, "."),
-                                    row->driverFile, Certainty::Told};
-    if (f.evidence.empty() || f.evidence.back().fact != e.fact) f.evidence.push_back(e);
-  }
+  for (const PortView* p : stopped)
+    for (Evidence& e : providerEvidence(c, *p->device))
+      if (std::none_of(f.evidence.begin(), f.evidence.end(),
+                       [&e](const Evidence& said) { return said.fact == e.fact; }))
+        f.evidence.push_back(std::move(e));
   if (!first.kernelDriver.empty())
     f.evidence.push_back({cat("The kernel drives ", first.name, " with ", first.kernelDriver, "."),
                           first.source, Certainty::Told});

@@ -42,6 +42,23 @@ bool seesPeermem(int ncclVersion, const std::vector<std::string>& present) {
   });
 }
 
+// Nothing is registered yet: before the job, or at its start. Whether GPUs are there is known.
+bool beforeGdr(const Case& c) {
+  return !c.process && !c.listing && !c.oneNode() && c.seen.gdr == Gdr::Unknown &&
+         c.node.gdr.known && c.node.gdr.gpus > 0 && !c.usablePorts().empty() &&
+         (c.seen.transport == Transport::Unknown || c.seen.transport == Transport::IB ||
+          c.seen.transport == Transport::RoCE || c.seen.transport == Transport::Mixed);
+}
+
+// What the registration test says of DMA-BUF, over all devices: one that has it is enough.
+std::optional<bool> dmabufByTest(const Case& c) {
+  std::optional<bool> any;
+  for (const RdmaDevice& d : c.node.devices)
+    if (d.registration)
+      if (const auto here = d.registration->dmabuf()) any = any.value_or(false) || *here;
+  return any;
+}
+
 bool withoutGdr(const Case& c) {
   // A log names the network of each process, and tells of no external one that is not RDMA here.
   const bool onRdma = c.seen.transport == Transport::IB || c.seen.transport == Transport::RoCE ||
@@ -86,7 +103,8 @@ MaybeFinding noWay(const Case& c) {
          "getProperties of NCCL's IB transport", Certainty::Observed});
   } else {
     const bool peermem = seesPeermem(c.seen.ncclVersion, g.peermem);
-    if (!g.known || peermem || g.openModules.value_or(true)) return std::nullopt;
+    const bool noDmabuf = g.openModules == false || dmabufByTest(c) == false;
+    if (!g.known || peermem || !noDmabuf) return std::nullopt;
     f.certainty = Certainty::Told;
   }
   if (g.known && g.peermem.empty())
@@ -99,6 +117,9 @@ MaybeFinding noWay(const Case& c) {
          g.peermem.front(), Certainty::Told});
     f.fix = "Use NCCL 2.23 or later, which looks for nvidia_peermem in /sys/module.";
   }
+  if (dmabufByTest(c) == false)
+    f.evidence.push_back({"No device takes DMA-BUF (ibv_reg_dmabuf_mr is not supported).",
+                          "registration test in a child process", Certainty::Observed});
   if (g.openModules == false)
     f.evidence.push_back(
         {"The NVIDIA driver uses the closed kernel modules, which export no DMA-BUF.",
@@ -117,7 +138,8 @@ const Setting* gdrSwitchedOff(std::span<const Setting> settings) {
 }
 
 MaybeFinding gdrDisabledByEnv(const Case& c) {
-  if (!withoutGdr(c)) return std::nullopt;
+  const bool before = beforeGdr(c);
+  if (!before && !withoutGdr(c)) return std::nullopt;
   const Setting* s = gdrSwitchedOff(c.node.settings);
   if (!s && !c.node.gdr.peermem.empty()) return std::nullopt;
   if (!s && c.node.gdr.known) s = dmaBufSwitchedOff(c);
@@ -125,18 +147,27 @@ MaybeFinding gdrDisabledByEnv(const Case& c) {
   const bool level = s->name == "NCCL_NET_GDR_LEVEL";
   std::string fix = undo(*s);
   fix[0] = static_cast<char>(fix[0] - 'a' + 'A');
-  return Finding{
-      .what = cat("GPU memory is staged through the host because ", s->name, "=", s->value,
-                  level ? " switches GPUDirect RDMA off."
-                        : " switches DMA-BUF off and no peer-memory module is loaded."),
-      .evidence = {settingEvidence(*s)},
-      .fix =
-          cat(fix, level ? " (NCCL's default is PXB)." : ", or load nvidia_peermem on the host."),
-      .certainty = Certainty::Told};
+  return Finding{.what = cat("GPU memory ", before ? "will be" : "is",
+                             " staged through the host because ", s->name, "=", s->value,
+                             level ? " switches GPUDirect RDMA off."
+                                   : " switches DMA-BUF off and no peer-memory module is loaded."),
+                 .evidence = {settingEvidence(*s)},
+                 .fix = cat(fix, level ? " (NCCL's default is PXB)."
+                                       : ", or load nvidia_peermem on the host."),
+                 .certainty = Certainty::Told};
 }
 
 MaybeFinding gdrNoPeermemOrDmabuf(const Case& c) {
-  if (!withoutGdr(c) || gdrDisabledByEnv(c)) return std::nullopt;
+  if (gdrDisabledByEnv(c)) return std::nullopt;
+  if (beforeGdr(c)) {
+    auto f = noWay(c);
+    if (f)
+      f->what =
+          "GPU memory will be staged through the host: neither peer memory nor DMA-BUF is "
+          "available to the HCAs.";
+    return f;
+  }
+  if (!withoutGdr(c)) return std::nullopt;
   if (c.process) return gdrNoWayInLog(c);
   return noWay(c);
 }

@@ -1,6 +1,7 @@
 // Rules about RDMA that is engaged (or may be) but less than the node allows, and settings
 // that do not do what they seem to. Called through the table in rules.cc.
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 
 #include "verifier/engine/rule_functions.h"
@@ -72,6 +73,21 @@ bool isSoftware(const Case& c, const std::string& device) {
                      [&](const RdmaDevice& d) { return d.software && d.name == device; });
 }
 
+// A device on which the registration test ran into a limit that there is.
+const RdmaDevice* stoppedByLimit(const Case& c) {
+  if (c.node.memlock.softBytes == MemLock::kUnlimited) return nullptr;
+  for (const RdmaDevice& d : c.node.devices)
+    if (d.registration && d.registration->registeredErrno == ENOMEM) return &d;
+  return nullptr;
+}
+
+// The registration test got as much as is enough: whatever the limit says, it does not bind.
+bool enoughRegistered(const Case& c) {
+  return std::any_of(c.node.devices.begin(), c.node.devices.end(), [](const RdmaDevice& d) {
+    return d.registration && d.registration->registered >= kEnoughMemlock;
+  });
+}
+
 std::string bytes(std::uint64_t n) {
   if (n >= 1ULL << 20) return cat(std::to_string(n >> 20), " MiB");
   return cat(std::to_string(n >> 10), " KiB");
@@ -114,8 +130,9 @@ MaybeFinding socketIfnameMatchesNothing(const Case& c) {
 
 MaybeFinding memlockLimited(const Case& c) {
   const MemLock& m = c.node.memlock;
-  if (c.oneNode() || !m.known || m.softBytes >= kEnoughMemlock || m.ipcLock.value_or(false))
-    return std::nullopt;
+  if (c.oneNode() || !m.known || m.ipcLock.value_or(false)) return std::nullopt;
+  const RdmaDevice* stopped = stoppedByLimit(c);
+  if (!stopped && (m.softBytes >= kEnoughMemlock || enoughRegistered(c))) return std::nullopt;
   if (c.node.devicesKnown && c.node.devices.empty()) return std::nullopt;
   if (c.seen.transport == Transport::Socket || c.seen.transport == Transport::External)
     return std::nullopt;
@@ -129,6 +146,13 @@ MaybeFinding memlockLimited(const Case& c) {
                               "), and CAP_IPC_LOCK is ", m.ipcLock ? "not held." : "not known."),
                           m.source, Certainty::Told}},
             .certainty = Certainty::Told};
+  if (stopped) {
+    f.certainty = Certainty::Observed;
+    f.evidence.push_back(
+        {cat("Registering ", bytes(stopped->registration->asked), " with ", stopped->name,
+             " stops after ", bytes(stopped->registration->registered), ": ENOMEM."),
+         "registration test in a child process", Certainty::Observed});
+  }
   if (!c.node.container.empty())
     f.fix =
         "Give the container CAP_IPC_LOCK (Kubernetes: securityContext.capabilities.add: "

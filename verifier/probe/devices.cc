@@ -5,9 +5,9 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 
 #include "verifier/engine/text.h"
+#include "verifier/probe/numbers.h"
 #include "verifier/probe/sources.h"
 
 namespace rdmaguard::probe {
@@ -54,12 +54,6 @@ constexpr std::array kKernelDrivers{
     KernelDriver{"ionic", "ionic"},
 };
 
-int leadingNumber(std::string_view text, int otherwise) {
-  int value = otherwise;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
 PortState portState(std::string_view text) {
   const int n = leadingNumber(text, 255);
   return n >= 0 && n <= 5 ? static_cast<PortState>(n) : PortState::Unknown;
@@ -104,8 +98,7 @@ RdmaPort readPort(const Tree& tree, const std::string& device, const std::string
   RdmaPort p;
   p.number = leadingNumber(name, 1);
   p.source = cat(device, "/ports/", name);
-  p.state = portState(tree.line(cat(p.source, "/state")));
-  p.physState = physState(tree.line(cat(p.source, "/phys_state")));
+  readState(tree, p);
   p.linkLayerText = tree.line(cat(p.source, "/link_layer"));
   p.linkLayer = linkLayer(p.linkLayerText);
   p.rateText = tree.line(cat(p.source, "/rate"));
@@ -169,6 +162,11 @@ void readVerbs(const Tree& tree, bool openNodes, engine::NodeFacts& node) {
 }
 
 }  // namespace
+
+void readState(const Tree& tree, RdmaPort& port) {
+  port.state = portState(tree.line(cat(port.source, "/state")));
+  port.physState = physState(tree.line(cat(port.source, "/phys_state")));
+}
 
 void readDevices(const Tree& tree, bool openNodes, engine::NodeFacts& node) {
   node.devInfinibandKnown = tree.exists("/dev");

@@ -8,11 +8,11 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cstdint>
 #include <memory>
 
 #include "verifier/engine/text.h"
+#include "verifier/probe/numbers.h"
 #include "verifier/probe/sources.h"
 
 namespace rdmaguard::probe {
@@ -23,13 +23,6 @@ using engine::MemLock;
 using engine::NetInterface;
 
 constexpr unsigned kIpcLockBit = 14;  // CAP_IPC_LOCK, linux/capability.h
-
-std::optional<std::uint64_t> number(std::string_view text, int base = 10) {
-  std::uint64_t value = 0;
-  const auto result = std::from_chars(text.data(), text.data() + text.size(), value, base);
-  if (result.ec != std::errc{}) return std::nullopt;
-  return value;
-}
 
 std::string_view afterBlanks(std::string_view s) {
   s.remove_prefix(std::min(s.find_first_not_of(" \t"), s.size()));

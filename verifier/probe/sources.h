@@ -27,6 +27,26 @@ void readHost(const Tree& tree, const ProbeOptions& options, engine::NodeFacts& 
 /// interfaces: /sys/class/net, and on the live machine their addresses.
 void readInterfaces(const Tree& tree, engine::NodeFacts& node);
 
+// What readWholeNode adds. Each completes what the functions above found.
+
+/// lid, smLid, lanes, gids and counters of every port.
+void readPortDetails(const Tree& tree, engine::NodeFacts& node);
+
+/// gpus, iommu; firmware, function, distances and ACS of every device. After readPortDetails.
+void readPci(const Tree& tree, engine::NodeFacts& node);
+
+/// shm, cgroupDevices; nodeNumber and cgroupAllows of every device.
+void readContainer(const Tree& tree, engine::NodeFacts& node);
+
+/// Release and interface versions of libibverbs and of its providers.
+void readVerbsFiles(const Tree& tree, engine::VerbsLoader& loader);
+
+/// The counters of a port now; `known` becomes true where the kernel shows any.
+std::vector<engine::PortCounter> readCounters(const Tree& tree, const engine::RdmaPort& port,
+                                              bool& known);
+/// Its state and physical state now.
+void readState(const Tree& tree, engine::RdmaPort& port);
+
 /// A variable of the probed environment; empty when it is not set.
 std::string environmentValue(const ProbeOptions& options, std::string_view name);
 
