@@ -51,6 +51,26 @@ EOF
 srun torchrun --nnodes=2 --nproc-per-node=8 train.py
 )";
 
+// --- logs ------------------------------------------------------------------------------------
+
+// ncclCommInitAll makes all ranks in one process. An excerpt need not show more than one of them.
+TEST(Log, RanksThatOneCallMakesNeedNoNetwork) {
+  const auto log = [](std::string_view call) {
+    return "gpu-7:900:940 [6] NCCL INFO NET/IB : Using [0]mlx5_bond_0:1/RoCE [RO]; OOB "
+           "eth0:192.0.2.7<0>\n"
+           "gpu-7:900:940 [6] NCCL INFO Using network IB\n"
+           "gpu-7:900:940 [6] NCCL INFO " +
+           std::string(call) +
+           " comm 0x5581c0001400 rank 6 nranks 8 cudaDev 6 nvmlDev 6 busId c1000 commId "
+           "0x11aa22bb33cc44dd - Init START\n";
+  };
+  const JobVerdict one = verdictOf(log("ncclCommInitAll"));
+  EXPECT_EQ(engine::name(one.job.engaged), "not_needed") << idsOf(one);
+  EXPECT_EQ(one.exitCode, 0);
+  const JobVerdict many = verdictOf(log("ncclCommInitRank"));
+  EXPECT_EQ(engine::name(many.job.engaged), "yes") << idsOf(many);
+}
+
 // --- scripts ---------------------------------------------------------------------------------
 
 TEST(Script, OutOfACodeBlockIsTheScript) {
@@ -114,6 +134,8 @@ TEST(Script, IsNotAskedForHcasItHasNoUseFor) {
            script("#SBATCH --nodes=4\n#SBATCH --gpus-per-node=8\n", "export FI_PROVIDER=efa\n"),
            script("#SBATCH --nodes=4\n#SBATCH --gpus-per-node=8\n",
                   "export FI_EFA_USE_DEVICE_RDMA=1\nexport NCCL_DEBUG=INFO\n"),
+           script("#SBATCH --nodes=2\n#SBATCH --gpus-per-node=8\n",
+                  "export NCCL_NET=GPUDirectTCPX_v7 NCCL_GPUDIRECTTCPX_CTRL_DEV=enp0s12\n"),
            // no GPU, no NCCL
            script("#SBATCH --nodes=8\n#SBATCH --ntasks-per-node=8\n", ""),
            // nothing says that it is more than one node

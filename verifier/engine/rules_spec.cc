@@ -134,7 +134,7 @@ bool scriptOff(const ScriptView& s) {
     const SettingView* v = s.setting(name);
     return v && v->known ? v : nullptr;
   };
-  if (s.efa) return false;
+  if (s.otherFabric) return false;
   if (const SettingView* v = is("NCCL_IB_DISABLE"); v && switchesOff(v->value)) return true;
   const SettingView* net = is("NCCL_NET");
   return net && sameWord(net->value, "Socket");

@@ -43,7 +43,10 @@ ScriptView viewOf(const BatchScript& script) {
   };
   view.gb300 = view.gb300 && any([](const SettingView& s) { return setForRoce(s.name); });
   view.gpus = view.gpus || any([](const SettingView& s) { return s.name.starts_with("NCCL_"); });
-  view.efa = ofEfa(script.shell.settings);
+  view.otherFabric =
+      ofEfa(script.shell.settings) || any([](const SettingView& s) {
+        return s.name.starts_with("NCCL_FASTRAK_") || s.name.starts_with("NCCL_GPUDIRECTTCPX_");
+      });
   if (nodes == 0 && script.shell.nodes) {
     nodes = *script.shell.nodes;
     view.oneNodeAt = script.shell.nodesAt;

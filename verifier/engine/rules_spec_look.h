@@ -24,9 +24,9 @@ struct ScriptView {
   bool oneNode = false;
   bool manyNodes = false;  ///< neither: it does not say
   Place oneNodeAt;
-  bool gb300 = false;  ///< its partition or constraint says so, and it is meant for RoCE
-  bool efa = false;    ///< it is set up for EFA, not for NCCL's own IB transport
-  bool gpus = false;   ///< it asks for GPUs or sets up NCCL
+  bool gb300 = false;        ///< its partition or constraint says so, and it is meant for RoCE
+  bool otherFabric = false;  ///< it is set up for EFA or GPUDirect-TCPX, not for InfiniBand or RoCE
+  bool gpus = false;         ///< it asks for GPUs or sets up NCCL
   const SettingView* setting(std::string_view name) const;
 };
 

@@ -47,7 +47,7 @@ MaybeFinding unset(const Case& c, std::string_view name, std::string_view value,
   });
   if (view.gpuRoles.empty() && view.otherRoles.empty())
     for (const ScriptView& s : scriptsOf(*job)) {
-      if (!s.script->slurm || !s.manyNodes || s.efa || !s.gpus || s.setting(name) ||
+      if (!s.script->slurm || !s.manyNodes || s.otherFabric || !s.gpus || s.setting(name) ||
           s.script->shell.sourcesOther)
         continue;
       if (where.empty()) where = "to the script, before srun";

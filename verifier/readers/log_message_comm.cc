@@ -48,6 +48,8 @@ bool dropWords(std::string_view& s, std::string_view words) {
 Said commMessage(Processes& processes, Thread& t, std::string_view text, Place at) {
   const auto begin = text.find("comm 0x");
   if (begin == std::string_view::npos) return kOther;
+  // ncclCommInitAll makes all of a communicator's ranks in the process that calls it.
+  const bool oneProcess = text.substr(0, begin).find("ncclCommInitAll ") != std::string_view::npos;
   text.remove_prefix(begin);
   CommLine line;
   line.pointer = hexOf(text, "comm ");
@@ -79,6 +81,7 @@ Said commMessage(Processes& processes, Thread& t, std::string_view text, Place a
     processes.comm(t, line, at);
     return kCut;
   }
+  if (oneProcess && line.nNodes == 0) line.nNodes = 1;
   processes.comm(t, line, at);
   return kWhole;
 }
