@@ -209,6 +209,14 @@ TEST(DeviceNodes, WithoutVerbsAreToldFromACutList) {
             "/dev/infiniband=no uverbs@1\n");
 }
 
+TEST(NodeFacts, AreReadBehindALaunchersTag) {
+  EXPECT_EQ(nodeFactsOf("0: dpkg: librdmacm1 50.0-2\n"
+                        "node-7: ls: cannot access '/dev/infiniband': No such file or directory\n"
+                        "[1,3]<stdout>:Max locked memory     65536     65536     bytes\n"),
+            "package librdmacm1=50.0-2@1\n/dev/infiniband=absent@2\nulimit -l=64@3\n"
+            "ulimit -Hl=64@3\n");
+}
+
 // --- packages and modules ------------------------------------------------------------------------
 
 TEST(Packages, AreReadFromEachToolsList) {

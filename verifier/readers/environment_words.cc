@@ -270,8 +270,19 @@ bool tellsFacts(std::string_view s) {
 
 }  // namespace
 
-std::vector<HostFact> hostFacts(std::string_view line) {
+std::string_view nodeText(std::string_view line) noexcept {
+  // A tag costs more than these words, and every line of a log comes here.
+  constexpr std::size_t kLongest = 256;
   const std::string_view s = trimmed(line);
+  if (s.size() > kLongest) return s;
+  for (const std::string_view word : {"libib", "librdma", "rdma-core", "infiniband", "locked mem"})
+    if (const auto at = s.find(word); at != std::string_view::npos && at > 0)
+      return takePrefix(s).rest;
+  return s;
+}
+
+std::vector<HostFact> hostFacts(std::string_view line) {
+  const std::string_view s = nodeText(line);
   std::vector<HostFact> out;
   if (s.empty()) return out;
   lockedMemory(s, out);
@@ -281,7 +292,7 @@ std::vector<HostFact> hostFacts(std::string_view line) {
 }
 
 NodeLine nodeLine(std::string_view line, bool inside) noexcept {
-  const std::string_view s = trimmed(line);
+  const std::string_view s = nodeText(line);
   if (s.empty()) return NodeLine::None;
   const std::string_view command = commandText(s);
   if (const NodeLine prompt = limitPrompt(command); prompt != NodeLine::None) return prompt;

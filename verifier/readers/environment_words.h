@@ -15,6 +15,10 @@ struct HostFact {
   std::string name, value;
 };
 
+/// `line` without blanks at its ends, and without a launcher's tag where what follows may tell of a
+/// node.
+std::string_view nodeText(std::string_view line) noexcept;
+
 /// The facts that a line tells by itself.
 std::vector<HostFact> hostFacts(std::string_view line);
 
