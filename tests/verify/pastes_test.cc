@@ -71,6 +71,32 @@ TEST(Log, RanksThatOneCallMakesNeedNoNetwork) {
   EXPECT_EQ(engine::name(many.job.engaged), "yes") << idsOf(many);
 }
 
+// What a login node lists is not what the pods have, and the log shows that the filter takes some.
+TEST(Mixed, AListingOfOtherDevicesDoesNotOutweighALogThatShowsRdma) {
+  const std::string pod =
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: w}\nspec:\n  containers:\n  - name: w\n"
+      "    command: [torchrun, --nnodes=2, train.py]\n"
+      "    env: [{name: NCCL_IB_HCA, value: ibp}, {name: NCCL_SOCKET_IFNAME, value: eth0}]\n"
+      "    resources: {limits: {nvidia.com/gpu: 8, rdma/ib: 1}}\n";
+  const std::string listing =
+      "CA 'mlx5_0'\n\tCA type: MT4129\n\tNumber of ports: 1\n\tPort 1:\n\t\tState: Active\n"
+      "\t\tPhysical state: LinkUp\n\t\tRate: 400\n\t\tLink layer: InfiniBand\n";
+  const std::string log =
+      "n1:10:11 [0] NCCL INFO NET/IB : Using [0]ibp0:1/IB [RO]; OOB eth0:192.0.2.1<0>\n"
+      "n1:10:11 [0] NCCL INFO Using network IB\n"
+      "n1:10:11 [0] NCCL INFO comm 0x5501 rank 0 nRanks 2 nNodes 2 localRanks 1 localRank 0 MNNVL "
+      "0\n"
+      "n1:10:11 [0] NCCL INFO Channel 00/0 : 1[0] -> 0[0] [receive] via NET/IB/0/GDRDMA\n"
+      "n1:10:11 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[0] [send] via NET/IB/0/GDRDMA\n";
+  EXPECT_TRUE(has(verdictOf(pod + listing), "nccl-ib-hca-matches-nothing"));
+  for (const std::string& text : {pod + listing + log, log + listing + "---\n" + pod}) {
+    const JobVerdict v = verdictOf(text);
+    EXPECT_FALSE(has(v, "nccl-ib-hca-matches-nothing")) << idsOf(v);
+    EXPECT_EQ(engine::name(v.job.engaged), "yes");
+    EXPECT_EQ(v.exitCode, 0) << idsOf(v);
+  }
+}
+
 // --- scripts ---------------------------------------------------------------------------------
 
 TEST(Script, OutOfACodeBlockIsTheScript) {

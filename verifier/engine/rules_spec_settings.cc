@@ -6,6 +6,7 @@
 #include <map>
 
 #include "verifier/engine/hca_filter.h"
+#include "verifier/engine/judge_log.h"
 #include "verifier/engine/rules_spec.h"
 #include "verifier/engine/rules_spec_look.h"
 
@@ -137,12 +138,14 @@ MaybeFinding hcaMatchesNothing(const Case& c) {
   const JobFacts* job = specJob(c);
   if (!job) return std::nullopt;
   const SpecView view(*job);
+  // A listing may come from a node where the devices have other names than in the pod.
+  const bool works = c.log && c.log->engaged == Engaged::Yes;
   std::string why;
   std::vector<SpecSubject> found;
   const auto take = [&](const std::string& who, const SettingView* s) {
     if (!s || !s->known) return;
     std::string reason = matchesNothing(s->value);
-    if (reason.empty() && takesNoListed(*job, s->value))
+    if (reason.empty() && !works && takesNoListed(*job, s->value))
       reason = "none of the devices listed in this input is taken";
     if (reason.empty()) return;
     if (why.empty()) why = reason;
