@@ -17,5 +17,6 @@ void addRun(CLI::App& app, int& exitCode);
 void addEnv(CLI::App& app, int& exitCode);
 void addRules(CLI::App& app, int& exitCode);
 void addVerify(CLI::App& app, int& exitCode);
+void addPreflight(CLI::App& app, int& exitCode);
 
 }  // namespace rdmaguard::cli

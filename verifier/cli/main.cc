@@ -15,14 +15,16 @@ int command(int argc, char** argv) {
   app.set_version_flag("--version", "rdmaguard " RDMAGUARD_VERSION);
   app.require_subcommand(1);
   int exitCode = kOk;
+  addPreflight(app, exitCode);
   addVerify(app, exitCode);
   addRun(app, exitCode);
   addEnv(app, exitCode);
   addRules(app, exitCode);
   // After the subcommands, which would inherit it.
   app.footer(
-      "Exit codes: verify gives 0 nothing wrong, 1 degraded, 2 not on RDMA, 3 cannot tell, 66\n"
-      "nothing readable; run gives its command's own, or the guard's (78) when the guard stopped\n"
+      "Exit codes: preflight and verify give 0 nothing wrong, 1 degraded, 2 not on RDMA, 3 cannot\n"
+      "tell, 66 nothing readable; run gives its command's own, or the guard's (78) when the guard "
+      "stopped\n"
       "it, and 126 or 127 when it could not be started. All give 64 for wrong usage, 74 for an\n"
       "output that cannot be written and 70 for a fault of their own.\n"
       "'rdmaguard SUBCOMMAND --help' says more.");

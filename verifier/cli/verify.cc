@@ -4,14 +4,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "verifier/cli/command.h"
-#include "verifier/cli/terminal.h"
+#include "verifier/cli/output.h"
 #include "verifier/cli/verify_help.h"
 #include "verifier/cli/verify_text.h"
 #include "verifier/engine/job_json.h"
@@ -24,10 +22,8 @@ namespace {
 
 struct VerifyOptions {
   std::vector<std::string> files;
-  bool json = false;
-  bool quiet = false;
-  std::string require = "rdma", baseline;
-  ColorChoice color = ColorChoice::Auto;
+  std::string baseline;
+  OutputOptions output;
 };
 
 int usage(const std::string& sentence) {
@@ -48,17 +44,11 @@ std::string jsonText(const engine::JobVerdict& verdict, const readers::InputResu
   return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + '\n';
 }
 
-/// A reader that went away (`| head`) has what it wanted: that is no failure.
-bool print(const std::string& text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
-    return true;
-  return errno == EPIPE;
-}
-
 int verify(VerifyOptions options) {
-  const auto wanted = engine::parseRequirement(options.require);
+  const auto wanted = engine::parseRequirement(options.output.require);
   if (!wanted)
-    return usage("--require " + options.require + " is not rdma, ib or roce, with or without ,gdr");
+    return usage("--require " + options.output.require +
+                 " is not rdma, ib or roce, with or without ,gdr");
   const bool terminal = ::isatty(STDIN_FILENO) == 1;
   if (options.files.empty()) {
     if (terminal)
@@ -86,17 +76,17 @@ int verify(VerifyOptions options) {
       });
   engine::JobVerdict verdict = engine::judgeJob(input.facts, *wanted);
   if (nothing) verdict.exitCode = kNoInput;
-  if (options.quiet) return verdict.exitCode;
+  if (options.output.quiet) return verdict.exitCode;
 
   for (const auto& p : input.problems)
     fmt::print(stderr, "rdmaguard verify: {}: {}\n", named(p.file), printable(p.what));
   ::signal(SIGPIPE, SIG_IGN);
-  if (options.json) return print(jsonText(verdict, input)) ? verdict.exitCode : kCannotWrite;
+  if (options.output.json) return print(jsonText(verdict, input)) ? verdict.exitCode : kCannotWrite;
   if (nothing) {
     fmt::print(stderr, "rdmaguard verify: nothing readable: there is no verdict\n");
     return verdict.exitCode;
   }
-  const ReportStyle style{useColor(options.color, STDOUT_FILENO), columns(STDOUT_FILENO)};
+  const ReportStyle style{useColor(options.output.color, STDOUT_FILENO), columns(STDOUT_FILENO)};
   return print(reportText(verdict, input, style)) ? verdict.exitCode : kCannotWrite;
 }
 
@@ -108,21 +98,10 @@ void addVerify(CLI::App& app, int& exitCode) {
   sub->footer(kVerifyFooter);
   sub->add_option("FILE", options.files,
                   "Files and folders in any mix; - is standard input, and so is no FILE.");
-  sub->add_option("--require", options.require,
-                  "The network wanted: rdma, ib or roce, [,gdr]. Not met: exit code 2.")
-      ->capture_default_str();
   sub->add_option("--baseline", options.baseline,
                   "Bus bandwidths to compare with: what nccl-tests printed, or JSON figures. Only "
                   "the same operation, size, GPU count and NCCL version are compared.");
-  sub->add_flag("--json", options.json, "One JSON object (docs/verdict.schema.json).");
-  sub->add_flag("-q,--quiet", options.quiet, "Print nothing: the exit code says it.");
-  sub->add_option("--color", options.color,
-                  "auto, always or never; auto: on a terminal, unless NO_COLOR is set.")
-      ->transform(CLI::CheckedTransformer(
-          std::map<std::string, ColorChoice>{{"auto", ColorChoice::Auto},
-                                             {"always", ColorChoice::Always},
-                                             {"never", ColorChoice::Never}},
-          CLI::ignore_case));
+  addOutputOptions(*sub, options.output);
   sub->callback([&exitCode] { exitCode = verify(options); });
 }
 

@@ -12,9 +12,11 @@ inline constexpr const char* kVerifyFooter =
   NCCL logs         NCCL_DEBUG=INFO or WARN, 2.4 to 2.32, RCCL; behind any launcher's prefix
   manifests         Pod, Job, JobSet, MPIJob, PyTorchJob, Deployment, StatefulSet, List; YAML, JSON
   scripts           Slurm batch scripts and what starts a job: export, srun, mpirun -x, torchrun
-  port listings     ibstat, ibstatus, ibv_devinfo [-v], rdma link, ibdev2netdev
+  port listings     ibstat, ibstatus, ibv_devinfo [-v], ibv_devices, rdma link [-j], rdma dev,
+                    ibdev2netdev [-v], show_gids
   nccl-tests        tables old and new, -J JSON, rccl-tests
-  settings          env output, nccl.conf
+  settings          env, printenv, export -p, set -x traces, nccl.conf, docker run -e
+  a node's shell    ls [-l] /dev/infiniband, lsmod, dpkg -l, rpm -qa, ulimit -l, /proc/PID/limits
   errors            of NCCL, PyTorch, MPI, UCX, the kernel's log
 .gz and .zst are unpacked; a folder stands for the files in and below it, but hidden ones.
 Log lines of all ranks may be mixed in one file or stand in a file each: give them all at once.

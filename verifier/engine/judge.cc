@@ -177,7 +177,7 @@ void addEvidence(const Case& c, Verdict& v) {
          "communicator init", Certainty::Told});
   if (s.transport != Transport::Unknown && !s.transportSource.empty())
     v.evidence.push_back(
-        {cat("NCCL chose ",
+        {cat(s.planned ? "NCCL would choose " : "NCCL chose ",
              s.transport == Transport::External ? s.externalName : std::string(name(s.transport)),
              "."),
          s.transportSource, s.certainty});

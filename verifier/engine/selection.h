@@ -41,6 +41,8 @@ struct Selection {
   std::vector<std::string> netPlugins;  ///< external net plugins mapped in the process
   std::vector<DeviceInUse> devices;     ///< NCCL's list, in NCCL's order; empty = not known
   Gdr gdr = Gdr::Unknown;
+  bool planned = false;  ///< before the job: what NCCL would select, not what it did
+  bool refuses = false;  ///< planned: NCCL_NET allows no network that works here, and NCCL stops
   int ranksSeen = 0;     ///< ranks whose transport is known (0: this one only)
   int ranksOffRdma = 0;  ///< of those, ranks that are not on RDMA
 };
