@@ -15,7 +15,8 @@ constexpr NcclVariable number(std::string_view name, int first = 0, int last = 0
   return {name, first, last, true};
 }
 
-constexpr std::array kVariables{
+// As many as stand here: clang deduces no more than 256.
+constexpr std::array<NcclVariable, 310> kVariables{
     word("NCCL_AGG_ALLOC_MODE", 21003, 21212),
     number("NCCL_AGG_CHANNEL_SIZE", 21003, 21904),
     word("NCCL_ALGO", 2506),
@@ -327,6 +328,8 @@ constexpr std::array kVariables{
     number("NCCL_WORK_FIFO_BYTES", 22203),
     number("NCCL_WORK_FIFO_DEPTH", 21304, 22105),
 };
+
+static_assert(!kVariables.back().name.empty());
 
 // Variables of plugins, tools and frameworks that NCCL itself does not read.
 constexpr std::array<std::string_view, 16> kForeign{"NCCL_OFI_",

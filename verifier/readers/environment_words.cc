@@ -84,7 +84,7 @@ bool limitRow(std::string_view s) {
   if (s.starts_with("Limit ")) return s.ends_with("Units");
   if (s.starts_with("RESOURCE ")) return true;
   if (s.starts_with("Max ")) return s.find("  ") != std::string_view::npos;
-  const auto option = s.find("-");
+  const auto option = s.find('-');
   return option != std::string_view::npos && option + 2 < s.size() && s[option + 2] == ')' &&
          s.find('(') < option && limitWord(lastWord(s));
 }
