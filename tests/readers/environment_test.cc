@@ -106,8 +106,9 @@ TEST(Environment, BehindALaunchersTagTakesNamesOfTheNetworkOnly) {
   EXPECT_EQ(settingsOf("0: NCCL_IB_HCA=ibp\n"
                        "[1,0]<stdout>:NCCL_DEBUG=INFO\n"
                        "node-7: NCCL_IB_TC=96\n"
-                       "node-7: RANK=3\n"),
-            "NCCL_IB_HCA=ibp@1\nNCCL_DEBUG=INFO@2\nNCCL_IB_TC=96@3\n");
+                       "node-7: RANK=3\n"
+                       "(RayTrainWorker pid=612, ip=192.0.2.4) UCX_TLS=rc\n"),
+            "NCCL_IB_HCA=ibp@1\nNCCL_DEBUG=INFO@2\nNCCL_IB_TC=96@3\nUCX_TLS=rc@5\n");
 }
 
 TEST(Environment, OfDockerRunIsReadWithItsLimit) {

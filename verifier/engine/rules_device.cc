@@ -5,6 +5,7 @@
 #include <cerrno>
 
 #include "verifier/engine/rule_functions.h"
+#include "verifier/engine/rules_env.h"
 #include "verifier/engine/text.h"
 
 namespace rdmaguard::engine {
@@ -89,6 +90,26 @@ std::vector<Evidence> providerEvidence(const Case& c, const RdmaDevice& d) {
   return out;
 }
 
+// `ls /dev/infiniband` beside a log of a process that may be off RDMA, or by itself.
+MaybeFinding uverbsAbsentInShell(const Case& c) {
+  const bool concerned = c.process ? c.process->devices.empty() : c.node.hostname.empty();
+  if (!c.job || !concerned || !c.mayBeOff() || c.ibWorks()) return std::nullopt;
+  const Setting* absent = uverbsAbsent(*c.job);
+  if (!absent) return std::nullopt;
+  const bool noFolder = absent->value == "absent";
+  return Finding{
+      .what = cat(
+          noFolder ? "/dev/infiniband does not exist" : "/dev/infiniband holds no uverbs device",
+          ": libibverbs finds no RDMA device there, whatever sysfs lists."),
+      .evidence = {{noFolder ? "ls finds no /dev/infiniband." : "ls shows no uverbs device.",
+                    absent->source, Certainty::Told}},
+      .fix =
+          "Have the devices passed into the container (the RDMA resource in the pod spec, docker "
+          "run "
+          "--device=/dev/infiniband); on the host, load ib_uverbs.",
+      .certainty = Certainty::Told};
+}
+
 }  // namespace
 
 MaybeFinding libibverbsMissing(const Case& c) {
@@ -161,6 +182,7 @@ MaybeFinding uverbsNodeMissing(const Case& c) {
                                  Certainty::Told}},
                    .certainty = Certainty::Told};
   }
+  if (MaybeFinding shown = uverbsAbsentInShell(c)) return shown;
   if (!c.mayBeOff() || c.ibWorks() || !c.blockedAt(Obstacle::NodeMissing)) return std::nullopt;
   const auto stopped = onePerDevice(c.stoppedAt(Obstacle::NodeMissing));
   const auto names = deviceNames(stopped);

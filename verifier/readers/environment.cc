@@ -69,6 +69,13 @@ std::string_view spacedName(std::string_view s) {
   return upperName(name) ? name : std::string_view{};
 }
 
+// A tag costs more to take off than this.
+bool holdsNetworkName(std::string_view s) {
+  for (const std::string_view family : {"NCCL_", "UCX_", "FI_"})
+    if (s.find(family) != std::string_view::npos) return true;
+  return false;
+}
+
 // An assignment with what may stand before it.
 Assignment assignmentOf(std::string_view line) {
   const std::string_view s = trimmed(line);
@@ -83,9 +90,7 @@ Assignment assignmentOf(std::string_view line) {
     if (isNetworkName(assignedName(traced))) return {traced, Form::Quoted};
     return {};
   }
-  const auto equals = s.find('=');
-  const auto blank = s.substr(0, equals).find_last_of(" \t:>)");
-  if (blank == std::string_view::npos || !isNetworkName(s.substr(blank + 1))) return {};
+  if (!holdsNetworkName(s)) return {};
   std::string_view rest = s.starts_with("- ") ? trimmed(s.substr(2)) : takePrefix(s).rest;
   constexpr std::size_t kLongestHost = 128;
   const auto colon = rest.find(": ");
