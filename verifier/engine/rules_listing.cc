@@ -189,11 +189,10 @@ MaybeFinding netdevStateOnly(const Case& c) {
       c,
       [](const PortListing& l) {
         // With -v it prints both.
-        const bool states = std::any_of(
-            l.devices.begin(), l.devices.end(), [](const RdmaDevice& d) {
-              return std::any_of(d.ports.begin(), d.ports.end(), [](const RdmaPort& p) {
-                return p.state != PortState::Unknown;
-              });
+        const bool states =
+            std::any_of(l.devices.begin(), l.devices.end(), [](const RdmaDevice& d) {
+              return std::any_of(d.ports.begin(), d.ports.end(),
+                                 [](const RdmaPort& p) { return p.state != PortState::Unknown; });
             });
         return l.tool == ListingTool::Ibdev2netdev && !states ? l.at : Place{};
       },
@@ -279,9 +278,8 @@ Tally tallyOf(const JobFacts& job) {
     if (listsStates(l.tool))
       for (const RdmaDevice& d : l.devices)
         t.unsaid = t.unsaid || d.ports.empty() ||
-                   std::any_of(d.ports.begin(), d.ports.end(), [](const RdmaPort& p) {
-                     return p.state == PortState::Unknown;
-                   });
+                   std::any_of(d.ports.begin(), d.ports.end(),
+                               [](const RdmaPort& p) { return p.state == PortState::Unknown; });
     Case c(nothing, unknown, &job);
     c.listing = &l;
     t.mixed = t.mixed || mixedInListing(c).has_value();
@@ -304,6 +302,10 @@ Outlook impossible(std::string_view why, std::string source) {
   out.transport = Transport::None;
   out.exitCode = 2;
   out.evidence.push_back({std::string(why), std::move(source), Certainty::Told});
+  std::string reason(why);
+  if (reason[0] >= 'A' && reason[0] <= 'Z') reason[0] = static_cast<char>(reason[0] - 'A' + 'a');
+  out.sentence = cat("RDMA is not possible where this was printed: ", reason,
+                     " NCCL falls back to TCP sockets there, or fails.");
   return out;
 }
 
@@ -314,17 +316,15 @@ std::optional<Outlook> listingOutlook(const JobFacts& job) {
     return impossible("No uverbs device is in /dev/infiniband.", absent->source);
   if (job.ports.listings.empty()) return std::nullopt;
   const Tally t = tallyOf(job);
-  if (t.none)
-    return impossible("libibverbs finds no RDMA device.", job.source(t.none->noDevices));
+  if (t.none) return impossible("libibverbs finds no RDMA device.", job.source(t.none->noDevices));
   const std::string source = job.source(job.ports.listings.front().at);
   if (t.ports > 0 && t.down == t.ports && t.whole && t.frontendDown < t.ports)
     return impossible("Every port listed is not ACTIVE.", source);
   Outlook out;
   out.exitCode = exitCodeOf(t);
   if (t.ports > 0)
-    out.evidence.push_back({cat(std::to_string(t.ports - t.down), " of ",
-                                counted(t.ports, "port"), " listed ",
-                                t.ports == 1 ? "is" : "are", " ACTIVE."),
+    out.evidence.push_back({cat(std::to_string(t.ports - t.down), " of ", counted(t.ports, "port"),
+                                " listed ", t.ports == 1 ? "is" : "are", " ACTIVE."),
                             source, Certainty::Told});
   return out;
 }
