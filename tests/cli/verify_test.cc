@@ -117,6 +117,13 @@ TEST(Verify, TextThatSaysNothingOfANetworkIsThreeAndSaysWhatToGather) {
   EXPECT_NE(r.out.find("NCCL_DEBUG=INFO"), std::string::npos) << r.out;
 }
 
+TEST(Verify, GpuDirectIsSaidNotToCarryDataOnlyWhereAnotherNetworkDoes) {
+  const auto pod = shell(kInFolder + write("pod", kPod) + "$RDMAGUARD verify pod");
+  EXPECT_NE(pod.out.find("n/a: no connection is shown"), std::string::npos) << pod.out;
+  const auto tcp = shell(kInFolder + write("log", kSocketLog) + "$RDMAGUARD verify log");
+  EXPECT_NE(tcp.out.find("n/a: no RDMA carries data"), std::string::npos) << tcp.out;
+}
+
 TEST(Verify, ARequirementThatIsNotMetIsTwo) {
   const std::string given = kInFolder + write("log", kHealthyLog);
   EXPECT_EQ(shell(given + "$RDMAGUARD verify --require ib,gdr log").exitCode, 0);

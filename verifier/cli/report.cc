@@ -53,7 +53,9 @@ std::string gdrText(const engine::Verdict& job) {
   std::string text(name(job.gdrState));
   if (job.gdr == Gdr::Peermem || job.gdr == Gdr::DmaBuf)
     text += fmt::format(" ({})", name(job.gdr));
-  if (job.gdrState == GdrState::NotApplicable) text += ": no RDMA carries data";
+  if (job.gdrState == GdrState::NotApplicable)
+    text += job.engaged == engine::Engaged::Unknown ? ": no connection is shown"
+                                                    : ": no RDMA carries data";
   return text;
 }
 
