@@ -5,6 +5,7 @@
 // Specification, Access Control Services extended capability.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "verifier/engine/text.h"
 #include "verifier/probe/numbers.h"
@@ -83,6 +84,10 @@ void readGpus(const Tree& tree, engine::NodeFacts& node) {
     g.source = folder;
     node.gpus.push_back(std::move(g));
   }
+  // Addresses are hexadecimal, which the order of names is not.
+  std::sort(node.gpus.begin(), node.gpus.end(), [](const PciGpu& a, const PciGpu& b) {
+    return std::pair(a.pciPath.size(), a.pciPath) < std::pair(b.pciPath.size(), b.pciPath);
+  });
 }
 
 void readFunction(const Tree& tree, const std::string& folder, RdmaDevice& d) {
