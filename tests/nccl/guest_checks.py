@@ -6,55 +6,17 @@ guest_checks.py NAME OUT                            one test
 Exit status 77, with the reason: no guest can be had here, or there is no libnccl.
 """
 import json
-import os
 import pathlib
 import re
-import shutil
-import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-GUEST = HERE.parent / "verbs" / "guest.sh"
-SETUP = HERE.parent / "verbs" / "rdma-setup.sh"
+sys.path.insert(0, str(HERE.parent / "verbs"))
+from guest_boot import boot, number, skipped_before  # noqa: E402
+
 # The profiler interface came with 2.23, and the kernel's own times with 2.27.
 PROFILER = (2, 23)
 KERNEL_TIMES = (2, 27)
-
-
-def skip(reason):
-    print(f"skipped: {reason}")
-    sys.exit(77)
-
-
-def number(release):
-    return tuple(int(part) for part in release.split("."))
-
-
-def releases_in(folder):
-    found = [p.parent.parent.parent.parent.name for p in folder.glob("*/nvidia/nccl/lib/libnccl.so.2")]
-    found = sorted((r for r in found if re.fullmatch(r"[\d.]+", r)), key=number)
-    asked = os.environ.get("RDMAGUARD_NCCL_RELEASES", "")
-    if asked:
-        return [r for r in found if asked == "all" or r in asked.split()]
-    return sorted({found[0], found[len(found) // 2], found[-1]}, key=number) if found else []
-
-
-def boot(out, job, plugins, nccl):
-    out = pathlib.Path(out)
-    shutil.rmtree(out, ignore_errors=True)
-    out.mkdir(parents=True)
-    check = subprocess.run([GUEST, "--check"], capture_output=True, text=True)
-    if check.returncode != 0:
-        (out / "skipped").write_text(check.stderr.strip(), encoding="utf-8")
-        skip(check.stderr.strip())
-    releases = releases_in(pathlib.Path(nccl))
-    if not releases:
-        reason = f"no libnccl below {nccl} (scripts/fetch-nccl.sh)"
-        (out / "skipped").write_text(reason, encoding="utf-8")
-        skip(reason)
-    command = [GUEST, "--verbose", "--limit", "900", "--write", out, "--", sys.executable, "-B"]
-    command += [HERE / "guest_runs.py", out, job, plugins, SETUP, nccl, *releases]
-    sys.exit(subprocess.run([str(c) for c in command]).returncode)
 
 
 class Run:
@@ -228,10 +190,9 @@ class Checks:
 def main():
     name, out, *rest = sys.argv[1:]
     if name == "boot":
-        boot(out, *rest)
-    marker = pathlib.Path(out, "skipped")
-    if marker.exists():
-        skip(marker.read_text())
+        job, plugins, nccl = rest
+        boot(out, nccl, HERE / "guest_runs.py", job, plugins)
+    skipped_before(out)
     try:
         getattr(Checks(out), name)()
     except AssertionError as failure:

@@ -5,6 +5,7 @@
 #
 #   rdma-setup.sh roce   rxe0 on roce0, port ACTIVE                 (the healthy node)
 #   rdma-setup.sh two    rxe0 on roce0 and rxe1 on roce1, both ACTIVE
+#   rdma-setup.sh four   rxe0 to rxe3 on roce0 to roce3, all ACTIVE but rxe2
 #   rdma-setup.sh down   rxe0 on roce0, roce0 set down: port not ACTIVE
 #   rdma-setup.sh none   the network only: no RDMA device at all
 #
@@ -38,26 +39,36 @@ port() { # DEVICE STATE
 }
 
 state=${1:-}
-case $state in roce | two | down | none) ;; *)
-  echo "usage: rdma-setup.sh roce|two|down|none" >&2
+case $state in roce | two | four | down | none) ;; *)
+  echo "usage: rdma-setup.sh roce|two|four|down|none" >&2
   exit 64
   ;;
 esac
 
 interface eth0 192.0.2.1/24
 interface roce0 198.51.100.1/24
-if [ "$state" = two ]; then
-  interface roce1 203.0.113.1/24
-else
-  gone rxe1
-  ip link delete roce1 2>/dev/null || :
-fi
+# How many further devices: roce1 and so on, each in a network of its own.
+case $state in two) further=1 ;; four) further=3 ;; *) further=0 ;; esac
+for n in 1 2 3; do
+  if [ "$n" -le "$further" ]; then
+    interface "roce$n" "203.0.113.$((n * 64 - 63))/26"
+  else
+    gone "rxe$n"
+    ip link delete "roce$n" 2>/dev/null || :
+  fi
+done
 case $state in
   none) gone rxe0 ;;
   roce) rxe rxe0 roce0 && port rxe0 ACTIVE ;;
   two)
     rxe rxe0 roce0 && port rxe0 ACTIVE
     rxe rxe1 roce1 && port rxe1 ACTIVE
+    ;;
+  four)
+    for n in 0 1 2 3; do rxe "rxe$n" "roce$n"; done
+    ip link set roce2 down
+    for n in 0 1 3; do port "rxe$n" ACTIVE; done
+    port rxe2 DOWN
     ;;
   down)
     rxe rxe0 roce0

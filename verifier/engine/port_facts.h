@@ -27,7 +27,7 @@ enum class ListingTool : std::uint8_t {
 /// Whether a tool says of every port what state it is in.
 constexpr bool listsStates(ListingTool t) {
   return t == ListingTool::Ibstat || t == ListingTool::Ibstatus || t == ListingTool::IbvDevinfo ||
-         t == ListingTool::RdmaLink;
+         t == ListingTool::RdmaLink || t == ListingTool::Sysfs;
 }
 
 constexpr std::string_view name(ListingTool t) {

@@ -94,6 +94,17 @@ void addMissing(const std::vector<Finding>& from, std::vector<Finding>& to) {
       to.push_back(f);
 }
 
+/// Rows of the table that look at a whole input hold for the settings of this node too: misspelt
+/// names, values that NCCL does not take as they look.
+void addSettings(const NodeFacts& node, const Selection& seen, Verdict& v) {
+  JobFacts facts;
+  facts.settings = node.settings;
+  const Case c(node, seen, &facts);
+  addMissing(findings(c, FindingKind::MissingCondition, Scope::Job), v.missing);
+  addMissing(findings(c, FindingKind::DegradedSignal, Scope::Job), v.degraded);
+  addMissing(findings(c, FindingKind::Note, Scope::Job), v.notes);
+}
+
 // The worse of two exit codes: not engaged, degraded, cannot tell, all well.
 int worse(int a, int b) {
   const auto rank = [](int code) { return code == 2 ? 3 : code == 1 ? 2 : code == 0 ? 0 : 1; };
@@ -131,9 +142,12 @@ JobVerdict judgePreflight(const NodeFacts& node, const Selection& seen, const Re
   JobVerdict out;
   out.job = judge(node, seen, wanted);
   const Case c(node, seen);
-  out.exitCode = exitCode(out.job);
-  out.sentence = sentenceOf(c, out.job);
   if (out.job.engaged == Engaged::No) out.causes = out.job.missing;
+  addSettings(node, seen, out.job);
+  out.exitCode = exitCode(out.job);
+  // Engaged with a condition that breaks it later, a retry count that does not fit its field.
+  if (out.exitCode == 0 && !out.job.missing.empty()) out.exitCode = 1;
+  out.sentence = sentenceOf(c, out.job);
   if (seen.certainty != Certainty::Observed && out.job.engaged != Engaged::No)
     out.gather.emplace_back(
         "Run `rdmaguard preflight --nccl auto` in the job's own container: the real NCCL library "
