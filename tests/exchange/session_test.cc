@@ -233,6 +233,16 @@ TEST(Session, AnHcaWithoutPartnerIsNamedOnBothSides) {
   EXPECT_EQ(b.results[1].failure, "This side has no HCA left for it: 2 here, 3 on a.");
 }
 
+TEST(Session, HcasThatAreLeftWhenTheOtherSideIsLostAreNamedAsNotTried) {
+  Side a = sideOf(helloWith("a", {"mlx5_0", "mlx5_1"}));
+  auto [mine, theirs] = controls();
+  { const Control gone = std::move(theirs); }
+  a.run(mine, helloWith("b", {"mlx5_0", "mlx5_1"}), true);
+  ASSERT_EQ(a.results.size(), 2U);
+  EXPECT_EQ(a.results[0].failure, a.lost);
+  EXPECT_EQ(a.results[1].failure, "Not tried: the other side was lost before.");
+}
+
 /// A listening side played by the test, message by message.
 template <typename Play>
 Side againstListener(Play play) {

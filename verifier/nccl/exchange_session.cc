@@ -5,7 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
+#include <cstdint>
+#include <exception>
 
 namespace rdmaguard::nccl {
 namespace {
@@ -65,6 +66,7 @@ bool runSession(Net& net, Control& control, const SessionSide& side, const OnSte
   const ExchangeShape& shape = connecting.shape;
   const milliseconds most = longestHca(shape.timeout, shape.seconds);
   bool allClosed = true;
+  std::exception_ptr lost;  // the other side is; the rest is only named
   std::uint64_t index = 0;
   for (const HcaPair& pair : pairUp(connecting.hcas, listening.hcas)) {
     const int own = side.connecting ? pair.connecting : pair.listening;
@@ -73,7 +75,9 @@ bool runSession(Net& net, Control& control, const SessionSide& side, const OnSte
     const ExchangeHca theirs = hcaAt(side.theirs.hcas, other);
     HcaResult r = resultFor(mine, theirs);
     r.failure = hopeless(r, mine, theirs, side);
-    if (r.failure.empty()) {
+    if (lost) {
+      r.failure = "Not tried: the other side was lost before.";
+    } else if (r.failure.empty()) {
       step(fmt::format("{} and {} of {} exchanged messages", portName(mine), portName(theirs),
                        side.theirs.host),
            most);
@@ -81,15 +85,15 @@ bool runSession(Net& net, Control& control, const SessionSide& side, const OnSte
         const HcaTask task{side.devices[static_cast<std::size_t>(own)], index, side.connecting,
                            shape};
         allClosed = exchangeHca(net, control, task, r) && allClosed;
-      } catch (const PeerFailure& lost) {
-        r.failure = lost.what();
-        result(r);
-        throw;
+      } catch (const PeerFailure& e) {
+        r.failure = e.what();
+        lost = std::current_exception();
       }
     }
     result(r);
     ++index;
   }
+  if (lost) std::rethrow_exception(lost);
   return allClosed;
 }
 

@@ -32,8 +32,8 @@ using OnResult = std::function<void(const HcaResult&)>;
 /// takes.
 std::chrono::milliseconds longestSession(std::chrono::milliseconds timeout, double seconds);
 
-/// Every HCA in turn. Throws PeerFailure where the other side is lost; the HCA at which it happened
-/// is reported first. False: connections were left open, the transport must not be finalized.
+/// Every HCA in turn. Throws PeerFailure where the other side is lost, after every HCA is reported.
+/// False: connections were left open, the transport must not be finalized.
 bool runSession(Net& net, Control& control, const SessionSide& side, const OnStep& step,
                 const OnResult& result);
 
