@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "verifier/readers/event_prefix.h"
+#include "verifier/readers/event_words.h"
 
 namespace rdmaguard::readers {
 namespace {
@@ -259,6 +260,14 @@ bool dockerLine(std::string_view s) {
 // First bytes of what hostFacts() knows: every line that is nobody's comes here.
 constexpr std::string_view kFactBytes = "m-MlihdrlLu";
 
+// One look for all the words that the functions here search for.
+bool mayNameNode(std::string_view s) {
+  static constexpr std::array<std::string_view, 6> kWords{"libib",      "librdma",    "rdma-core",
+                                                          "infiniband", "locked mem", "uverbs"};
+  static const WordSet words(kWords);
+  return words.in(s).any();
+}
+
 bool tellsFacts(std::string_view s) {
   if (kFactBytes.find(s.front()) == std::string_view::npos) return false;
   try {
@@ -274,7 +283,7 @@ std::string_view nodeText(std::string_view line) noexcept {
   // A tag costs more than these words, and every line of a log comes here.
   constexpr std::size_t kLongest = 256;
   const std::string_view s = trimmed(line);
-  if (s.size() > kLongest) return s;
+  if (s.size() > kLongest || !mayNameNode(s)) return s;
   for (const std::string_view word : {"libib", "librdma", "rdma-core", "infiniband", "locked mem"})
     if (const auto at = s.find(word); at != std::string_view::npos && at > 0)
       return takePrefix(s).rest;
@@ -296,13 +305,15 @@ NodeLine nodeLine(std::string_view line, bool inside) noexcept {
   if (s.empty()) return NodeLine::None;
   const std::string_view command = commandText(s);
   if (const NodeLine prompt = limitPrompt(command); prompt != NodeLine::None) return prompt;
-  if (listPrompt(command)) return NodeLine::ListPrompt;
+  const bool mayName = mayNameNode(s);
+  if (mayName && listPrompt(command)) return NodeLine::ListPrompt;
   if (dockerLine(s)) return NodeLine::Docker;
   if (tellsFacts(s)) return NodeLine::Fact;
   if (s.front() == 'M' && modulesHead(s)) return NodeLine::Modules;
   if (isKnownModule(moduleName(s)) && moduleRow(s)) return NodeLine::Module;
   // A list without its prompt: what shows verbs devices shows what it is.
-  if (s.find("uverbs") != std::string_view::npos && deviceFiles(s)) return NodeLine::Nodes;
+  if (mayName && s.find("uverbs") != std::string_view::npos && deviceFiles(s))
+    return NodeLine::Nodes;
   if (!inside) return NodeLine::None;
   if (moduleRow(s)) return NodeLine::Module;
   if (deviceFiles(s)) return NodeLine::Nodes;
