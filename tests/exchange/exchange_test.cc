@@ -60,6 +60,38 @@ TEST(Exchange, ASideThatCannotTakePartTellsTheOtherSideWhy) {
   EXPECT_TRUE(disagreement({}, met.theirs).find("cannot take part: ") != std::string::npos);
 }
 
+ExchangeRun withBrokenNccl(const char* how) {
+  ::setenv("RDMAGUARD_TEST_NCCL", how, 1);
+  ExchangeRequest request = requestWith(BROKEN_NCCL);
+  request.host = "127.0.0.1";
+  request.port = 1;
+  ExchangeRun run = exchange(request);
+  ::unsetenv("RDMAGUARD_TEST_NCCL");
+  return run;
+}
+
+TEST(Exchange, AnNcclThatCrashesIsSaidToHaveDoneSoAndWhere) {
+  const ExchangeRun run = withBrokenNccl("crash");
+  EXPECT_EQ(run.outcome, ExchangeRun::Outcome::Failed);
+  EXPECT_EQ(run.failure.find("NCCL's process was ended by signal 11"), 0U) << run.failure;
+  EXPECT_NE(run.failure.find("while it opened " BROKEN_NCCL), std::string::npos) << run.failure;
+}
+
+TEST(Exchange, AnNcclThatHangsIsEndedAtItsLimit) {
+  const auto begun = Clock::now();
+  const ExchangeRun run = withBrokenNccl("hang");
+  EXPECT_EQ(run.outcome, ExchangeRun::Outcome::Failed);
+  EXPECT_EQ(run.failure, "It did not come back within 5 s, while it opened " BROKEN_NCCL ".");
+  EXPECT_LT(Clock::now() - begun, std::chrono::seconds(8));
+}
+
+TEST(Exchange, AReleaseThatIsNotKnownLeavesNothingToTell) {
+  const ExchangeRun run = withBrokenNccl("");
+  EXPECT_EQ(run.outcome, ExchangeRun::Outcome::CannotTell);
+  EXPECT_EQ(run.versionText, "9.99.1");
+  EXPECT_FALSE(run.failure.empty());
+}
+
 TEST(Exchange, APortInUseIsSaidBeforeAnythingElse) {
   const Listener listener = listenAt(0);
   ExchangeRequest request = requestWith("libc.so.6");

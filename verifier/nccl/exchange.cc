@@ -26,9 +26,10 @@ namespace {
 using Json = nlohmann::json;
 using std::chrono::milliseconds;
 
-constexpr milliseconds kStartLimit{20'000};  // to open NCCL and list its devices
-constexpr milliseconds kSlack{10'000};       // for what ends by its own limit to say so
-constexpr milliseconds kToTellLimit{3'000};  // to tell the other side that this one cannot
+constexpr milliseconds kStartLimit{20'000};   // to open NCCL and list its devices
+constexpr milliseconds kLeastToStart{5'000};  // whatever the time limit is
+constexpr milliseconds kSlack{10'000};        // for what ends by its own limit to say so
+constexpr milliseconds kToTellLimit{3'000};   // to tell the other side that this one cannot
 // What NCCL prints is cut at lines that begin with this, one for each step.
 constexpr std::string_view kCut = "\x1e";
 
@@ -62,6 +63,10 @@ class Child {
     writeAll(fd_, fact.dump(-1, ' ', true, Json::error_handler_t::replace) + '\n');
   }
 
+  milliseconds startLimit() const {
+    return std::clamp(request_.shape.timeout, kLeastToStart, kStartLimit);
+  }
+
   /// A call that does not come back ends this process at its limit: SIGALRM does it by default.
   void step(const std::string& what, milliseconds most) {
     emit({{"step", what}, {"most_ms", most.count()}});
@@ -88,7 +93,7 @@ class Child {
     ::gethostname(host.data(), host.size() - 1);
     hello_.host = host.data();
     hello_.shape = request_.shape;
-    step("opened " + name, kStartLimit);
+    step("opened " + name, startLimit());
     library_ = openLibrary(name);
     hello_.ncclVersion = library_.version;
     hello_.ncclText = library_.versionText;
@@ -101,7 +106,7 @@ class Child {
   }
 
   void start() {
-    step("started its IB transport", kStartLimit);
+    step("started its IB transport", startLimit());
     if (!startLibrary(library_)) {
       const char* const named = std::getenv("NCCL_SOCKET_IFNAME");
       return cannot(
@@ -187,7 +192,7 @@ class Child {
         [this](const HcaResult& r) { emit(asFact(r)); });
     emit({{"done", true}});
     if (!closed) return;
-    step("ended", kStartLimit);
+    step("ended", startLimit());
     net_->finalize();
   }
 
