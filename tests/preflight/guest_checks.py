@@ -9,6 +9,8 @@ import json
 import pathlib
 import sys
 
+import jsonschema
+
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "verbs"))
 from guest_boot import boot, number, skipped_before  # noqa: E402
@@ -47,6 +49,13 @@ class Checks:
             said = first["what"] + json.dumps(first["evidence"])
             assert words in said, where
             assert answer["fix"], where
+
+    def EveryAnswerFitsTheSchema(self):
+        schema = json.loads((HERE.parent.parent / "docs" / "verdict.schema.json").read_text())
+        validator = jsonschema.Draft202012Validator(schema)
+        for path in sorted(self.out.glob("*/*.json")):
+            errors = list(validator.iter_errors(json.loads(path.read_text())))
+            assert not errors, f"{path}: {errors[0].message}"
 
     def AHealthyNodeIsOnRoCE(self):
         for release, code, answer in self.of("healthy"):

@@ -14,6 +14,7 @@
 
 #include "verifier/cli/command.h"
 #include "verifier/cli/output.h"
+#include "verifier/cli/preflight_exchange.h"
 #include "verifier/cli/preflight_help.h"
 #include "verifier/cli/preflight_output.h"
 #include "verifier/nccl/selection.h"
@@ -29,6 +30,7 @@ struct PreflightOptions {
   double watch = 0;
   double limit = 10;
   OutputOptions output;
+  ExchangeOptions exchange;
 };
 
 int usage(const std::string& sentence) {
@@ -69,7 +71,18 @@ void judgeSpec(const PreflightOptions& options, const engine::Requirement& wante
   engine::addSpec(engine::judgeJob(facts, wanted), all.verdict);
 }
 
-int preflight(const PreflightOptions& options) {
+/// --listen and --peer take the place of the verdict on this node.
+int exchangeHere(PreflightOptions& options) {
+  if (!options.pod.empty() || options.watch > 0 || options.root != "/")
+    return usage("--listen and --peer go with neither --pod nor --watch nor --root");
+  options.exchange.nccl = options.nccl;
+  options.exchange.json = options.output.json;
+  options.exchange.quiet = options.output.quiet;
+  return exchange(options.exchange);
+}
+
+int preflight(PreflightOptions& options) {
+  if (options.exchange.asked()) return exchangeHere(options);
   const auto wanted = engine::parseRequirement(options.output.require);
   if (!wanted)
     return usage("--require " + options.output.require +
@@ -94,15 +107,14 @@ int preflight(const PreflightOptions& options) {
                  : engine::foreseen(all.node);
   all.verdict = engine::judgePreflight(all.node, all.seen, *wanted);
   if (!options.pod.empty()) judgeSpec(options, *wanted, all);
-  if (!options.output.quiet)
-    for (const auto& p : all.spec.problems)
-      fmt::print(stderr, "rdmaguard preflight: {}: {}\n", printable(p.file), printable(p.what));
-  if (!options.pod.empty() && all.spec.facts.specs.roles.empty())
-    return options.output.quiet
-               ? kNoInput
-               : (fmt::print(stderr, "rdmaguard preflight: --pod: no pod or script in it\n"),
-                  kNoInput);
-  if (options.output.quiet) return all.verdict.exitCode;
+  const bool noSpec = !options.pod.empty() && all.spec.facts.specs.roles.empty();
+  if (options.output.quiet) return noSpec ? kNoInput : all.verdict.exitCode;
+  for (const auto& p : all.spec.problems)
+    fmt::print(stderr, "rdmaguard preflight: {}: {}\n", printable(p.file), printable(p.what));
+  if (noSpec) {
+    fmt::print(stderr, "rdmaguard preflight: --pod: there is no pod or batch script in it\n");
+    return kNoInput;
+  }
   ::signal(SIGPIPE, SIG_IGN);
   const ReportStyle style{useColor(options.output.color, STDOUT_FILENO), columns(STDOUT_FILENO)};
   const std::string text = options.output.json ? preflightJson(all) : preflightText(all, style);
@@ -117,17 +129,22 @@ void addPreflight(CLI::App& app, int& exitCode) {
   sub->footer(kPreflightFooter);
   sub->add_option("--nccl", options.nccl,
                   "Ask this libnccl what it would select: a path, or auto for the one that the "
-                  "python3 of PATH or else the loader would load.");
+                  "python3 of PATH or else the loader would load.")
+      ->type_name("PATH|auto");
   sub->add_option("--pod", options.pod,
-                  "Check the manifest or batch script that is about to be submitted too.");
+                  "Check the manifest or batch script that is about to be submitted too.")
+      ->type_name("FILE");
   sub->add_option("--watch", options.watch,
-                  "Read the ports' counters again after so many seconds and name those that grew.");
+                  "Read the ports' counters again after so many seconds and name those that grew.")
+      ->type_name("SECONDS");
   sub->add_option("--limit", options.limit, "Seconds that --nccl may take.")->capture_default_str();
   sub->add_option("--root", options.root,
                   "Read the node's files below this folder: a copy of another node's /sys, /proc, "
                   "/dev and /etc.")
+      ->type_name("DIR")
       ->capture_default_str();
   addOutputOptions(*sub, options.output);
+  addExchangeOptions(*sub, options.exchange);
   sub->callback([&exitCode] { exitCode = preflight(options); });
 }
 
