@@ -14,7 +14,6 @@
 namespace rdmaguard::probe {
 namespace {
 
-using engine::AcsBridge;
 using engine::cat;
 using engine::PciDistance;
 using engine::PciGpu;

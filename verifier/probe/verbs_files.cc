@@ -7,14 +7,10 @@
 #include <algorithm>
 #include <cstring>
 
-#include "verifier/engine/text.h"
-#include "verifier/probe/numbers.h"
 #include "verifier/probe/sources.h"
 
 namespace rdmaguard::probe {
 namespace {
-
-using engine::cat;
 
 constexpr std::size_t kMostOfLibrary = 8 << 20;
 constexpr std::size_t kMostVersions = 64;  // libibverbs defines about fifteen
