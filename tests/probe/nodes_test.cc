@@ -141,6 +141,18 @@ TEST(H100Node, WithoutPeermemAndOpenModulesWillStageThroughTheHost) {
   EXPECT_EQ(ids(judged(tree.read())), "gdr-no-peermem-or-dmabuf");
 }
 
+TEST(H100Node, WithALibibverbsOlderThanDmabufWillStageThroughTheHost) {
+  TreeFile tree("h100");
+  tree.remove("/sys/module/nvidia_peermem");
+  tree.add(
+      "/sys/module/nvidia/version = 570.86.15\n"
+      "/usr/lib/x86_64-linux-gnu/libibverbs.so.1.14.39.0 elf IBVERBS_1.1 IBVERBS_1.8 | "
+      "lib%s-rdmav34.so /usr/lib/x86_64-linux-gnu/libibverbs/lib%s-rdmav34.so /etc/libibverbs.d");
+  const auto v = judged(tree.read());
+  ASSERT_EQ(ids(v), "gdr-no-peermem-or-dmabuf");
+  EXPECT_NE(v.degraded[0].fix.find("rdma-core 34"), std::string::npos);
+}
+
 TEST(Gb300Node, HasSixteenInterfacesAndFourGpus) {
   const TreeFile tree("gb300");
   const NodeFacts n = tree.read();

@@ -59,6 +59,13 @@ std::optional<bool> dmabufByTest(const Case& c) {
   return any;
 }
 
+// NCCL asks for ibv_reg_dmabuf_mr by this version, and takes its absence for no support.
+bool libraryLacksDmabuf(const Case& c) {
+  const auto& versions = c.node.loader.symbolVersions;
+  return !versions.empty() &&
+         std::find(versions.begin(), versions.end(), "IBVERBS_1.12") == versions.end();
+}
+
 bool withoutGdr(const Case& c) {
   // A log names the network of each process, and tells of no external one that is not RDMA here.
   const bool onRdma = c.seen.transport == Transport::IB || c.seen.transport == Transport::RoCE ||
@@ -103,7 +110,8 @@ MaybeFinding noWay(const Case& c) {
          "getProperties of NCCL's IB transport", Certainty::Observed});
   } else {
     const bool peermem = seesPeermem(c.seen.ncclVersion, g.peermem);
-    const bool noDmabuf = g.openModules == false || dmabufByTest(c) == false;
+    const bool noDmabuf =
+        g.openModules == false || dmabufByTest(c) == false || libraryLacksDmabuf(c);
     if (!g.known || peermem || !noDmabuf) return std::nullopt;
     f.certainty = Certainty::Told;
   }
@@ -117,9 +125,16 @@ MaybeFinding noWay(const Case& c) {
          g.peermem.front(), Certainty::Told});
     f.fix = "Use NCCL 2.23 or later, which looks for nvidia_peermem in /sys/module.";
   }
-  if (dmabufByTest(c) == false)
+  if (libraryLacksDmabuf(c)) {
+    f.evidence.push_back(
+        {"This libibverbs has no ibv_reg_dmabuf_mr (IBVERBS_1.12), which came with rdma-core 34.",
+         c.node.loader.file.empty() ? c.node.loader.path : c.node.loader.file, Certainty::Told});
+    if (g.openModules.value_or(false))
+      f.fix = "Use an image with rdma-core 34 or later, or load nvidia_peermem on the host.";
+  } else if (dmabufByTest(c) == false) {
     f.evidence.push_back({"No device takes DMA-BUF (ibv_reg_dmabuf_mr is not supported).",
                           "registration test in a child process", Certainty::Observed});
+  }
   if (g.openModules == false)
     f.evidence.push_back(
         {"The NVIDIA driver uses the closed kernel modules, which export no DMA-BUF.",
