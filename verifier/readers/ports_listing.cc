@@ -44,7 +44,6 @@ void ListingBuilder::take(const PortLine& l, Place at) {
   }
   switch (l.field) {
     case PortField::None:
-      return;
     case PortField::Filler:
       // By itself a filler ("ibwarn: ...") begins no listing.
       return;
