@@ -2,6 +2,7 @@
 #include "verifier/engine/case.h"
 
 #include <algorithm>
+#include <array>
 
 #include "verifier/engine/settings.h"
 #include "verifier/engine/text.h"
@@ -159,6 +160,16 @@ std::string undo(const Setting& s) {
   if (s.source == "environment") return cat("unset ", s.name);
   if (s.echoed) return cat("unset ", s.name, " where the job sets it");
   return cat("remove ", s.name, " from ", s.source);
+}
+
+bool isNoNet(std::string_view value, const NodeFacts& node) {
+  static constexpr std::array kMistakes{"RDMA", "RoCE", "InfiniBand", "verbs",   "ibverbs",
+                                        "mlx5", "TCP",  "eth",        "Ethernet"};
+  return value.empty() ||
+         std::any_of(kMistakes.begin(), kMistakes.end(),
+                     [value](const char* word) { return sameWord(value, word); }) ||
+         std::any_of(node.devices.begin(), node.devices.end(),
+                     [value](const RdmaDevice& d) { return d.name == value; });
 }
 
 Evidence settingEvidence(const Setting& s) {

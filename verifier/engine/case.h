@@ -90,6 +90,9 @@ std::string hcaSettingFor(const std::vector<std::string>& names, const NodeFacts
 /// How to make a setting go away, as an imperative clause: "unset X", "remove X from F:3",
 /// "unset X where the job sets it" for one that a log repeats.
 std::string undo(const Setting& s);
+/// This NCCL_NET names no net at all: it is empty (which NCCL does not take as unset), a word for
+/// what people mean, or a device. Other names may be a plugin's.
+bool isNoNet(std::string_view value, const NodeFacts& node);
 /// The setting as evidence.
 Evidence settingEvidence(const Setting& s);
 

@@ -120,15 +120,25 @@ Selection foreseen(const NodeFacts& node) {
   s.transportSource = "the facts of this node, by NCCL's rules";
   const Case c(node, s);
   const Setting* const net = c.setting("NCCL_NET");
-  if (namesPlugin(c.setting("NCCL_NET_PLUGIN"))) return s;
-  if (net != nullptr && !net->value.empty() && !sameWord(net->value, "IB") &&
-      !sameWord(net->value, "Socket"))
-    return s;
   const bool wantsIb = net != nullptr && sameWord(net->value, "IB");
+  const bool wantsSocket = net != nullptr && sameWord(net->value, "Socket");
+  if (net != nullptr && externalKind(net->value) == ExternalKind::NotRdma) {
+    s.transport = Transport::External;
+    s.externalName = net->value;
+    return s;
+  }
+  if (net != nullptr && isNoNet(net->value, node)) {
+    s.transport = Transport::Socket;
+    s.refuses = true;
+    return s;
+  }
+  // NCCL_NET=IB and NCCL_NET=Socket pass over whatever plugin there is.
+  const bool ownNet = wantsIb || wantsSocket;
+  if (!ownNet && (net != nullptr || namesPlugin(c.setting("NCCL_NET_PLUGIN")))) return s;
   const auto usable = c.usablePorts();
-  const bool off =
-      (net != nullptr && sameWord(net->value, "Socket")) || isOn(c.setting("NCCL_IB_DISABLE")) ||
-      node.loader.state == VerbsLoader::State::Missing || (node.devicesKnown && usable.empty());
+  const bool off = wantsSocket || isOn(c.setting("NCCL_IB_DISABLE")) ||
+                   node.loader.state == VerbsLoader::State::Missing ||
+                   (node.devicesKnown && usable.empty());
   if (off) {
     s.transport = Transport::Socket;
     s.refuses = wantsIb;

@@ -1,7 +1,6 @@
 // Rules about what NCCL was told to use: NCCL_NET, NCCL_IB_DISABLE, the program, plugins.
 // Called through the table in rules.cc.
 #include <algorithm>
-#include <array>
 
 #include "verifier/engine/rule_functions.h"
 #include "verifier/engine/settings.h"
@@ -13,16 +12,6 @@ namespace {
 std::string capitalised(std::string s) {
   if (!s.empty() && s[0] >= 'a' && s[0] <= 'z') s[0] = static_cast<char>(s[0] - 'a' + 'A');
   return s;
-}
-
-// Words people put into NCCL_NET that are no net's name. Others may be a plugin's.
-bool isNoNet(std::string_view value, const NodeFacts& node) {
-  static constexpr std::array kMistakes{"RDMA", "RoCE", "InfiniBand", "verbs",   "ibverbs",
-                                        "mlx5", "TCP",  "eth",        "Ethernet"};
-  return std::any_of(kMistakes.begin(), kMistakes.end(),
-                     [value](const char* word) { return sameWord(value, word); }) ||
-         std::any_of(node.devices.begin(), node.devices.end(),
-                     [value](const RdmaDevice& d) { return d.name == value; });
 }
 
 // The file NCCL opens for an entry of NCCL_NET_PLUGIN.
