@@ -284,6 +284,7 @@ TEST(Session, APeerThatDiesWhileNcclIsAtWorkIsNoticedAtOnce) {
 
 TEST(Session, MessagesOutOfStepEndTheSession) {
   const Side a = againstListener([](Control& control) {
+    control.receive(soon());
     control.send({{"is", "ran"}, {"hca", 0}}, soon());
   });
   EXPECT_NE(a.lost.find("\"ran\" came where \"handle\" was due"), std::string::npos) << a.lost;
@@ -292,6 +293,7 @@ TEST(Session, MessagesOutOfStepEndTheSession) {
 TEST(Session, AHandleThatIsNoneEndsTheSession) {
   for (const std::string& hex : {std::string("zz"), std::string(256, 'z'), std::string(257, '0')}) {
     const Side a = againstListener([&](Control& control) {
+      control.receive(soon());
       control.send({{"is", "handle"}, {"hca", 0}, {"handle", hex}}, soon());
     });
     EXPECT_EQ(a.lost, "The other side (there) sent no handle of this NCCL.");
