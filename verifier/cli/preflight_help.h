@@ -23,7 +23,7 @@ transport, their bytes are checked, and bandwidth and latency stand beside the l
 Exit codes:
    0  NCCL would use RDMA here
    1  it would, but degraded; or the spec of --pod lacks a documented condition
-   2  it would not: TCP, or no start at all; or --require is not met
+   2  it would not: TCP, or no start at all; or so by the spec of --pod; or --require is not met
    3  cannot be told
       (--listen, --peer: 0 every HCA moved the right bytes, 1 some did, 2 none, 3 cannot be told)
   64  wrong usage

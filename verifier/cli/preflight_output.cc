@@ -119,8 +119,8 @@ void addNccl(Report& report, const DryRun& run) {
     report.item("  - ", trialLine(t));
     if (t.state != NetTrial::State::Usable || t.name == "Socket") continue;
     for (std::size_t i = 0; i < t.devices.size(); ++i)
-      report.item("       ", fmt::format("[{}] {}:{}, {} Gb/s", i, t.devices[i].name,
-                                         t.devices[i].port, t.devices[i].speedMbps / 1000));
+      report.item("       ", fmt::format("[{}] {}:{}, {:g} Gb/s", i, t.devices[i].name,
+                                         t.devices[i].port, t.devices[i].speedMbps / 1000.0));
   }
   const std::vector<std::string_view> lines = tellingLines(run.log);
   if (!lines.empty()) report.item("  ", "It said:");

@@ -288,7 +288,7 @@ MaybeFinding efaNeedsPlugin(const Case& c) {
           "LD_LIBRARY_PATH (NCCL looks for libnccl-net.so, or for libnccl-net-ofi.so with "
           "NCCL_NET_PLUGIN=ofi); FI_PROVIDER=efa keeps it off TCP.",
       .certainty = Certainty::Told};
-  if (c.seen.transport == Transport::Unknown)
+  if (c.seen.transport == Transport::Unknown || c.seen.planned)
     f.what = cat("The devices here are EFA (", listed(deviceNames(stopped)),
                  "), which NCCL's own IB transport cannot drive: it takes the AWS OFI plugin.");
   if (c.seen.transport == Transport::Unknown && !c.node.netPluginsMapped.empty())
