@@ -173,6 +173,7 @@ TEST(Preflight, ThePodsFilterIsHeldAgainstTheDevicesOfTheNode) {
   auto json = parsed(withPod(podWithHca("ibp")));
   EXPECT_EQ(json["missing_conditions"][0]["id"], "nccl-ib-hca-matches-nothing");
   EXPECT_EQ(json["exit_code"], 1) << json["verdict"];
+  EXPECT_EQ(json["fix"][0].get<std::string>().find("Set NCCL_IB_HCA=mlx5,"), 0U) << json["fix"];
 }
 
 TEST(Preflight, ASpecThatCannotBeReadIs66) {

@@ -121,6 +121,20 @@ bool takesNoListed(const JobFacts& job, std::string_view value) {
   return any;
 }
 
+// What to set instead: by the devices listed in this input, where there are any.
+std::string hcaFix(const JobFacts& job) {
+  std::vector<std::string> names;
+  for (const PortListing& l : job.ports.listings)
+    for (const RdmaDevice& d : l.devices)
+      if (!d.name.empty() && std::find(names.begin(), names.end(), d.name) == names.end())
+        names.push_back(d.name);
+  if (names.empty())
+    return "Set NCCL_IB_HCA=ibp (on CoreWeave; elsewhere a prefix of the names that `ibv_devices` "
+           "shows in the container).";
+  return cat("Set NCCL_IB_HCA=", hcaSettingFor(names, NodeFacts()),
+             ", which takes the devices listed in this input, if those are the container's.");
+}
+
 }  // namespace
 
 MaybeFinding hcaUnset(const Case& c) {
@@ -156,9 +170,7 @@ MaybeFinding hcaMatchesNothing(const Case& c) {
   for (const ScriptView& s : scriptsOf(*job))
     if (!s.oneNode) take("the script", s.setting("NCCL_IB_HCA"));
   return aboutAll(*job, found, cat("sets an NCCL_IB_HCA that leaves no HCA: ", why, "."),
-                  cat("set an NCCL_IB_HCA that leaves no HCA: ", why, "."),
-                  "Set NCCL_IB_HCA=ibp (on CoreWeave; elsewhere a prefix of the names that "
-                  "`ibv_devices` shows in the container).",
+                  cat("set an NCCL_IB_HCA that leaves no HCA: ", why, "."), hcaFix(*job),
                   Certainty::Inferred);
 }
 
