@@ -108,7 +108,7 @@ step_nccl() {
 step_style() {
   heading "style: clang-format, shellcheck"
   local scripts
-  mapfile -t scripts < <(git ls-files '*.sh' '*.sbatch' .ci/run)
+  mapfile -t scripts < <(git ls-files '*.sh' 'examples/*.sbatch' .ci/run)
   checked shellcheck shellcheck "${scripts[@]}"
   checked clang-format bash -c "git ls-files -z '*.cc' '*.h' '*.c' | xargs -0 -r clang-format-14 --dry-run -Werror"
 }
