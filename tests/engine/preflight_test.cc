@@ -47,6 +47,17 @@ TEST(Preflight, UsableInfiniBandIsZeroAndNamesItsDevices) {
   EXPECT_NE(v.gather[0].find("--nccl auto"), std::string::npos);
 }
 
+TEST(Preflight, ADefaultPluginComesBeforeNcclsOwnTransports) {
+  Situation s = preflight();
+  s.node.defaultNetPlugin = "/opt/amazon/libnccl-net.so";
+  const JobVerdict v = judged(s.node);
+  EXPECT_EQ(v.job.transport, Transport::Unknown);
+  EXPECT_EQ(v.exitCode, 3);
+  EXPECT_NE(v.sentence.find("/opt/amazon/libnccl-net.so first"), std::string::npos) << v.sentence;
+  s.set("NCCL_NET_PLUGIN", "none");
+  EXPECT_EQ(judged(s.node).job.transport, Transport::IB);
+}
+
 TEST(Preflight, TheLinkLayersOfTheUsablePortsDecideWhatItIsCalled) {
   const NodeFacts roce = on(LinkLayer::Ethernet, LinkLayer::Ethernet).node;
   EXPECT_EQ(foreseen(roce).transport, Transport::RoCE);

@@ -281,6 +281,14 @@ TEST(EfaNode, IsToldOfThePluginAndNotOfGids) {
   EXPECT_EQ(ids(judged(n)), "efa-needs-plugin");
 }
 
+TEST(EfaNode, WithThePluginWhereTheLoaderFindsItIsToldNothing) {
+  TreeFile tree("efa");
+  tree.add("/usr/lib64/libnccl-net.so = x");
+  const NodeFacts n = tree.read();
+  EXPECT_EQ(n.defaultNetPlugin, "/usr/lib64/libnccl-net.so");
+  EXPECT_EQ(ids(judged(n)), "");
+}
+
 TEST(Laptop, HasNothingAndIsToldBoth) {
   const TreeFile tree("laptop");
   const NodeFacts n = tree.read();

@@ -337,6 +337,9 @@ struct NodeFacts {
   VerbsLoader loader;
   MemLock memlock;
   GdrFacts gdr;
+  /// libnccl-net.so in the loader's folders: NCCL tries it first unless NCCL_NET_PLUGIN is set.
+  /// Empty: there is none.
+  std::string defaultNetPlugin;
   std::vector<std::string> netPluginsMapped;  ///< libnccl-net*.so files mapped in this process
 
   // Of readWholeNode and the functions beside it (probe.h) alone:

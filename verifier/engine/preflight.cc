@@ -59,6 +59,13 @@ std::string overWhat(const Case& c, const Verdict& v) {
   return names.empty() ? net : cat(net, " (", listed(names), ")");
 }
 
+/// The net plugin that NCCL would try before its own transports; empty: none is known of.
+std::string pluginInTheWay(const Case& c) {
+  const Setting* const named = c.setting("NCCL_NET_PLUGIN");
+  if (named == nullptr) return c.node.defaultNetPlugin;
+  return namesPlugin(named) ? named->value : std::string();
+}
+
 std::string sentenceOf(const Case& c, const Verdict& v) {
   const bool asked = c.seen.certainty == Certainty::Observed;
   const std::string who = asked ? "NCCL here would" : "NCCL should";
@@ -82,6 +89,8 @@ std::string sentenceOf(const Case& c, const Verdict& v) {
       break;
     default:
       text = "Whether NCCL would use RDMA on this node cannot be told from its facts.";
+      if (const std::string plugin = pluginInTheWay(c); !plugin.empty())
+        text += cat(" NCCL tries the net plugin ", plugin, " first.");
       if (!v.missing.empty()) text += cat(" ", v.missing.front().what);
   }
   if (v.requirement == Met::Violated && v.engaged == Engaged::Yes) text += cat(" ", v.violation);
@@ -134,7 +143,7 @@ Selection foreseen(const NodeFacts& node) {
   }
   // NCCL_NET=IB and NCCL_NET=Socket pass over whatever plugin there is.
   const bool ownNet = wantsIb || wantsSocket;
-  if (!ownNet && (net != nullptr || namesPlugin(c.setting("NCCL_NET_PLUGIN")))) return s;
+  if (!ownNet && (net != nullptr || !pluginInTheWay(c).empty())) return s;
   const auto usable = c.usablePorts();
   const bool off = wantsSocket || isOn(c.setting("NCCL_IB_DISABLE")) ||
                    node.loader.state == VerbsLoader::State::Missing ||

@@ -291,7 +291,8 @@ MaybeFinding efaNeedsPlugin(const Case& c) {
   if (c.seen.transport == Transport::Unknown || c.seen.planned)
     f.what = cat("The devices here are EFA (", listed(deviceNames(stopped)),
                  "), which NCCL's own IB transport cannot drive: it takes the AWS OFI plugin.");
-  if (c.seen.transport == Transport::Unknown && !c.node.netPluginsMapped.empty())
+  if (c.seen.transport == Transport::Unknown &&
+      (!c.node.netPluginsMapped.empty() || !c.node.defaultNetPlugin.empty()))
     return std::nullopt;
   return f;
 }

@@ -186,6 +186,7 @@ void readProviders(const Tree& tree, const ProbeOptions& options,
 void readLoader(const Tree& tree, const ProbeOptions& options, engine::NodeFacts& node) {
   const auto folders = loaderFolders(tree, options);
   const auto names = libraryNames(node, options.ncclVersion);
+  node.defaultNetPlugin = searched(tree, folders, "libnccl-net.so");
   if (tree.live() && options.tryLoader)
     openLibrary(names, node.loader);
   else

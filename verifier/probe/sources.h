@@ -18,7 +18,7 @@ void readDevices(const Tree& tree, bool openNodes, engine::NodeFacts& node);
 /// settings, shadowed: environment and nccl.conf chain. Before readLoader and readHost.
 void readSettings(const Tree& tree, const ProbeOptions& options, engine::NodeFacts& node);
 
-/// loader: libibverbs, its *.driver files and provider libraries.
+/// loader: libibverbs, its *.driver files and provider libraries; defaultNetPlugin.
 void readLoader(const Tree& tree, const ProbeOptions& options, engine::NodeFacts& node);
 
 /// hostname, kernelRelease, container, memlock, gdr.
