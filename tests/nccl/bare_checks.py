@@ -12,7 +12,9 @@ import subprocess
 import sys
 import tempfile
 
-from guest_checks import PROFILER, Run, number, skip
+# guest_checks puts the folder of guest_boot on the path.
+from guest_checks import PROFILER, Run
+from guest_boot import number, skip
 
 # Newest profiler interface each release looks for (nccl_abi/releases.h says the same of NCCL).
 INTERFACES = [((2, 23), 1), ((2, 24), 2), ((2, 26), 3), ((2, 27), 4), ((2, 28), 5), ((2, 29), 6)]
