@@ -94,13 +94,13 @@ class Checks:
         self.off("provider-gone", "verbs-provider-missing")
 
     def ANodeThatAUserMayNotOpenIsTheCause(self):
-        for release, code, answer in self.of("node-unreadable", 1):
+        for release, code, answer in self.of("node-unreadable"):
             where = f"{release}: {json.dumps(answer, indent=1)}"
             assert code == 2 and answer["nccl"]["selected"] == "Socket", where
             assert answer["missing_conditions"][0]["id"] == "device-open-failed", where
 
     def TooLittleLockedMemoryIsSaidThoughNcclWouldTakeTheDevice(self):
-        for release, code, answer in self.of("memlock-small", 1):
+        for release, code, answer in self.of("memlock-small"):
             where = f"{release}: {json.dumps(answer, indent=1)}"
             assert answer["nccl"]["selected"] == "IB", where
             ids = [d["id"] for d in answer["degraded_signals"]]

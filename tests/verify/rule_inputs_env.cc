@@ -55,6 +55,8 @@ std::vector<RuleInput> envRuleInputs() {
   return {
       {"ib-retry-cnt-too-high", "NCCL_IB_HCA=ibp\nNCCL_IB_RETRY_CNT=16\n",
        "NCCL_IB_HCA=ibp\nNCCL_IB_RETRY_CNT=7\n"},
+      {"ib-timeout-out-of-range", "NCCL_IB_HCA=ibp\nNCCL_IB_TIMEOUT=32\n",
+       "NCCL_IB_HCA=ibp\nNCCL_IB_TIMEOUT=31\n"},
       {"nccl-variable-misspelt", "NCCL_IB_HAC=mlx5\nNCCL_DEBUG=INFO\n",
        "NCCL_IB_HCA=mlx5\nNCCL_OFI_HAC=1\nNCCL_DEBUG=INFO\n"},
       {"nccl-variable-not-read", "NCCL version 2.29.7+cuda13.0\n$ env\nNCCL_TREE_THRESHOLD=0\n",

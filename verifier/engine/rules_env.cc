@@ -15,6 +15,7 @@ namespace {
 
 // The field of a queue pair that holds the count has three bits.
 constexpr long long kMaxRetries = 7;
+constexpr long long kMaxTimeout = 31;
 constexpr std::size_t kMaxEvidence = 8;
 
 // A name and why: one sentence for each variable, however often it is set.
@@ -120,6 +121,26 @@ MaybeFinding ibRetryCountTooHigh(const Case& c) {
                     std::to_string(kept), kept == 1 ? " retry is" : " retries are", " made."),
         .evidence = {{cat("NCCL_IB_RETRY_CNT=", s.value, "."), s.source, Certainty::Told}},
         .fix = "Set NCCL_IB_RETRY_CNT=7, the most that counts, or unset it (7 is the default).",
+        .certainty = Certainty::Told};
+    return false;
+  });
+  return found;
+}
+
+MaybeFinding ibTimeoutOutOfRange(const Case& c) {
+  if (!c.job) return std::nullopt;
+  MaybeFinding found;
+  eachSetting(*c.job, [&found](const SeenSetting& s) {
+    const auto n = s.name == "NCCL_IB_TIMEOUT" ? numberValue(s.value) : std::nullopt;
+    if (!n || (*n > 0 && *n <= kMaxTimeout)) return true;
+    const long long kept = *n & kMaxTimeout;
+    found = Finding{
+        .what = kept == 0
+                    ? cat("NCCL_IB_TIMEOUT=", s.value,
+                          " means no timeout at all: a lost message is waited for without end.")
+                    : cat("NCCL_IB_TIMEOUT=", s.value, " does not fit: five bits of it are kept, ",
+                          std::to_string(kept), "."),
+        .evidence = {{cat("NCCL_IB_TIMEOUT=", s.value, "."), s.source, Certainty::Told}},
         .certainty = Certainty::Told};
     return false;
   });

@@ -11,6 +11,7 @@ namespace rdmaguard::engine {
 
 // rules_env.cc: variables that do not do what they seem to.
 MaybeFinding ibRetryCountTooHigh(const Case& c);
+MaybeFinding ibTimeoutOutOfRange(const Case& c);
 MaybeFinding variableMisspelt(const Case& c);
 MaybeFinding variableNotRead(const Case& c);
 MaybeFinding settingNotANumber(const Case& c);
@@ -37,6 +38,10 @@ inline constexpr std::array kEnvRules{
          FindingKind::MissingCondition, "Set NCCL_IB_RETRY_CNT=7, or unset it.", "",
          "InfiniBand Architecture (retry count of a QP: 3 bits), ibv_modify_qp(3)",
          ibRetryCountTooHigh, Scope::Job},
+    Rule{"ib-timeout-out-of-range", "NCCL_IB_TIMEOUT does not fit its 5-bit field, or means none",
+         FindingKind::DegradedSignal, "Unset NCCL_IB_TIMEOUT, or set a value from 14 to 22.", "",
+         "InfiniBand Architecture (local ACK timeout of a QP: 5 bits, 0 = none), ibv_modify_qp(3)",
+         ibTimeoutOutOfRange, Scope::Job},
     Rule{"gid-index-empty", "NCCL_IB_GID_INDEX names an empty entry of the GID table",
          FindingKind::MissingCondition,
          "Unset NCCL_IB_GID_INDEX: NCCL then takes the RoCE v2 entry by itself (2.21 or later).",
