@@ -213,6 +213,10 @@ bool PerfReader::line(std::string_view text, Place at) {
                        body == "..." || contains(body, "Blocking Enabled"));
 }
 
+bool PerfReader::mayNote(std::string_view text) {
+  return mayBeOfTable(text) || namesBandwidth(text);
+}
+
 bool PerfReader::open() const {
   return !state_->closed && (state_->heading || state_->tables.last().rowsSeen > 0);
 }

@@ -19,6 +19,8 @@ class PerfReader {
   bool line(std::string_view text, Place at);
   /// Within a table: its next lines are rows, whatever else "..." or "# text" might begin.
   bool open() const;
+  /// Whether line() may remember something of a line although it says false.
+  static bool mayNote(std::string_view text);
   /// A line that belongs to another reader and may be the command that makes the next table.
   void command(std::string_view text);
   /// A whole JSON value (`nccl-tests -J`, rccl-tests' JSON lines). False: not of that kind.

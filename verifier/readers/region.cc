@@ -159,15 +159,21 @@ void LineRouter::other(std::string_view text, Place at, bool further) {
     return;
   }
   if (tableHead(text, at)) return;
-  if (perf_.open() && perf_.line(text, at)) {
-    close(false);
-    return;
+  // What kinds of regions and tables say of a line depends on the line alone where none is open.
+  const bool alone = kind_ == kNone && !perf_.open() && !further;
+  const std::uint64_t shape = alone ? LineShapes::markOf(text) : 0;
+  if (!nobodys_.holds(shape)) {
+    if (perf_.open() && perf_.line(text, at)) {
+      close(false);
+      return;
+    }
+    if (offerRegion(text, at)) {
+      perf_.command(text);
+      return;
+    }
+    if (perf_.line(text, at)) return;
+    if (alone && !PerfReader::mayNote(text)) nobodys_.add(shape);
   }
-  if (offerRegion(text, at)) {
-    perf_.command(text);
-    return;
-  }
-  if (perf_.line(text, at)) return;
   if (events_.line(text, at)) return;
   if (further) return;
   ++counts_.unknown;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "verifier/readers/events.h"
+#include "verifier/readers/line_shapes.h"
 #include "verifier/readers/log.h"
 #include "verifier/readers/perf.h"
 #include "verifier/readers/reader.h"
@@ -61,6 +62,7 @@ class LineRouter {
   bool regionTooLong_ = false;
   std::size_t regionIndentation_ = 0;  ///< of a code block: the region ends before a line with less
 
+  LineShapes nobodys_;    ///< neither of a region nor of a table
   std::string controls_;  ///< scratch of withoutControls
   Counts counts_;
 };
