@@ -12,7 +12,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "verbs"))
-from guest_boot import boot, skipped_before  # noqa: E402
+from guest_boot import run_checks  # noqa: E402
 
 
 class Side:
@@ -141,18 +141,5 @@ class Checks:
                 assert side.json["hcas"][1]["failure"].startswith("Not tried"), side.json
 
 
-def main():
-    name, out, *rest = sys.argv[1:]
-    if name == "boot":
-        side, nccl = rest
-        boot(out, nccl, HERE / "guest_runs.py", side, limit=300)
-    skipped_before(out)
-    try:
-        getattr(Checks(out), name)()
-    except AssertionError as failure:
-        print(f"{name}: {failure}")
-        sys.exit(1)
-
-
 if __name__ == "__main__":
-    main()
+    run_checks(Checks, HERE / "guest_runs.py", limit=300)

@@ -12,7 +12,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "verbs"))
-from guest_boot import boot, number, skipped_before  # noqa: E402
+from guest_boot import number, run_checks  # noqa: E402
 
 # The profiler interface came with 2.23, and the kernel's own times with 2.27.
 PROFILER = (2, 23)
@@ -187,18 +187,5 @@ class Checks:
             assert "THIS JOB" not in run.output, run.output
 
 
-def main():
-    name, out, *rest = sys.argv[1:]
-    if name == "boot":
-        job, plugins, nccl = rest
-        boot(out, nccl, HERE / "guest_runs.py", job, plugins)
-    skipped_before(out)
-    try:
-        getattr(Checks(out), name)()
-    except AssertionError as failure:
-        print(f"{name}: {failure}")
-        sys.exit(1)
-
-
 if __name__ == "__main__":
-    main()
+    run_checks(Checks, HERE / "guest_runs.py")

@@ -13,7 +13,7 @@ import jsonschema
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "verbs"))
-from guest_boot import boot, number, skipped_before  # noqa: E402
+from guest_boot import number, run_checks  # noqa: E402
 
 
 class Checks:
@@ -121,18 +121,5 @@ class Checks:
             assert any("rxe2" in json.dumps(d) for d in answer["degraded_signals"]), where
 
 
-def main():
-    name, out, *rest = sys.argv[1:]
-    if name == "boot":
-        command, nccl = rest
-        boot(out, nccl, HERE / "guest_runs.py", command)
-    skipped_before(out)
-    try:
-        getattr(Checks(out), name)()
-    except AssertionError as failure:
-        print(f"{name}: {failure}")
-        sys.exit(1)
-
-
 if __name__ == "__main__":
-    main()
+    run_checks(Checks, HERE / "guest_runs.py")

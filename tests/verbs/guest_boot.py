@@ -58,3 +58,18 @@ def skipped_before(out):
     marker = pathlib.Path(out, "skipped")
     if marker.exists():
         skip(marker.read_text(encoding="utf-8"))
+
+
+def run_checks(checks, script, limit=900):
+    """`PROGRAM boot OUT ARGUMENT... NCCL` boots for all runs of `script`; `PROGRAM NAME OUT` is
+    one test, a method of checks(OUT)."""
+    name, out, *rest = sys.argv[1:]
+    if name == "boot":
+        *arguments, nccl = rest
+        boot(out, nccl, script, *arguments, limit=limit)
+    skipped_before(out)
+    try:
+        getattr(checks(out), name)()
+    except AssertionError as failure:
+        print(f"{name}: {failure}")
+        sys.exit(1)
