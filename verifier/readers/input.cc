@@ -112,7 +112,7 @@ class Seen {
 
 }  // namespace
 
-InputResult readInput(std::span<const std::string> paths) {
+InputResult readInput(std::span<const std::string> paths, ReadFor) {
   InputResult result;
   Intake intake(result);
   Seen seen;
@@ -133,7 +133,7 @@ InputResult readInput(std::span<const std::string> paths) {
   return result;
 }
 
-InputResult readText(std::string_view text, const std::string& name) {
+InputResult readText(std::string_view text, const std::string& name, ReadFor) {
   InputResult result;
   Intake intake(result);
   intake.take(openBytes(text), name);

@@ -23,11 +23,16 @@ struct InputResult {
   std::uint64_t bytesRead = 0;  ///< after decompression
 };
 
+/// What the facts are for. For a verdict, the reading stays at the speed of the disk; for errors
+/// it also keeps waits, marks, unknown errors and where each file ends (run_facts.h).
+enum class ReadFor : std::uint8_t { Verdict, Errors };
+
 /// Reads `paths` in order; a directory stands for its files by name, recursively; "-" for
 /// standard input. Never throws for what a file holds.
-InputResult readInput(std::span<const std::string> paths);
+InputResult readInput(std::span<const std::string> paths, ReadFor purpose = ReadFor::Verdict);
 
 /// The same for text already in memory, as one file of that name.
-InputResult readText(std::string_view text, const std::string& name);
+InputResult readText(std::string_view text, const std::string& name,
+                     ReadFor purpose = ReadFor::Verdict);
 
 }  // namespace rdmaguard::readers
