@@ -2,9 +2,37 @@
 #include "verifier/engine/error_case.h"
 
 namespace rdmaguard::engine {
+namespace {
 
-std::vector<Event> madeEvents(const JobFacts&) {
-  return {};
+/// The first line of a run that crashed, as a warning at its exit tells.
+const Event* crashBefore(const JobFacts& job, std::uint32_t file) {
+  for (const Event& e : job.run.events)
+    if (e.id == "destroy-process-group-warning" && e.at.file != file) return &e;
+  return nullptr;
+}
+
+/// A communicator that began and did not complete in a log that nothing else ends.
+void addInitHang(const JobFacts& job, std::vector<Event>& out) {
+  for (const ProcessLog& p : job.log.processes)
+    for (const CommLog& comm : p.comms) {
+      if (!comm.started || comm.complete || comm.opLines > 0) continue;
+      if (!crashBefore(job, p.file)) continue;
+      Event e;
+      e.id = "init-hang-after-crash";
+      e.phase = Phase::Setup;
+      e.text = "Init START without Init COMPLETE, after a run that crashed";
+      e.at = comm.first;
+      out.push_back(std::move(e));
+      return;
+    }
+}
+
+}  // namespace
+
+std::vector<Event> madeEvents(const JobFacts& job) {
+  std::vector<Event> out;
+  addInitHang(job, out);
+  return out;
 }
 
 }  // namespace rdmaguard::engine
