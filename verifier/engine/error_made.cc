@@ -1,5 +1,7 @@
 // See error_rules.h: failures that no single line tells.
+#include "verifier/engine/case.h"
 #include "verifier/engine/error_case.h"
+#include "verifier/engine/rules_run.h"
 
 namespace rdmaguard::engine {
 namespace {
@@ -27,11 +29,26 @@ void addInitHang(const JobFacts& job, std::vector<Event>& out) {
     }
 }
 
+/// What verify says of a program's own figure beside nccl-tests.
+void addHarness(const JobFacts& job, std::vector<Event>& out) {
+  const NodeFacts node;
+  const Selection seen;
+  if (!harnessDiffers(Case(node, seen, &job))) return;
+  for (const Event& e : job.run.events) {
+    if (e.id != "harness-figure") continue;
+    out.push_back(e);
+    out.back().id = "harness-result-differs";
+    out.back().failure = true;
+    return;
+  }
+}
+
 }  // namespace
 
 std::vector<Event> madeEvents(const JobFacts& job) {
   std::vector<Event> out;
   addInitHang(job, out);
+  addHarness(job, out);
   return out;
 }
 

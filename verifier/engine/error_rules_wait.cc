@@ -1,4 +1,7 @@
 // Rows of the error table: timeouts, stalls, hangs, and what speaks for or against their causes.
+#include <algorithm>
+#include <cstdint>
+#include <map>
 #include <string>
 
 #include "verifier/engine/error_case.h"
@@ -51,6 +54,26 @@ bool fabricNotFirst(const ErrorCase& c, const ErrorGroup& g) {
 }
 bool dataloaderNot(const ErrorCase& c, const ErrorGroup& g) {
   return doesTestFail(c, g) || afterCheckpointCrash(c, g);
+}
+
+/// The first collective hangs and hosts use different indices of their device lists.
+Judged unequalHcas(const ErrorCase& c, const ErrorGroup& g) {
+  if (!c.collectives.first) return {};
+  std::map<std::string, std::uint64_t> used;
+  for (const ProcessLog& p : c.job.log.processes)
+    for (const CommLog& comm : p.comms)
+      for (const NetEdges& edges : comm.edges)
+        if (!p.host.empty()) used[p.host] |= edges.devicesUsed;
+  const bool differ = std::any_of(used.begin(), used.end(), [&used](const auto& host) {
+    return host.second != used.begin()->second;
+  });
+  if (!differ) return {};
+  return {Support::Supports,
+          {c.evidence(g.first()),
+           {"The hosts use different network devices of their lists.", c.evidence(g.first()).source,
+            Certainty::Inferred}},
+          {},
+          {}};
 }
 
 /// One rank of a known number that never reached the collective.
@@ -118,6 +141,9 @@ constexpr CauseRow kWatchdog[] = {
      "Check the reads of that rank's mount and its dataloader workers.", starved},
     {"bad-node-found-by-bisection", Layer::Node, "nccl-tests fails on the same nodes.",
      "Drain the node named and run the test again without it.", testFails},
+    {"unequal-hca-sets-suspected", Layer::Software,
+     "The nodes do not use the same HCAs, and the first collective never ends.",
+     "Set NCCL_IB_HCA alike on all nodes; compare the NET/IB : Using lines.", unequalHcas},
     {"stalled-rank", Layer::Application, "One rank never reached the collective.",
      "py-spy dump --pid PID on that rank.", stalledRank},
     {"dataloader-or-storage-starvation-first", Layer::Unknown,
