@@ -111,7 +111,7 @@ constexpr std::string_view k101Words[] = {"Cuda failure 101 'invalid device ordi
 constexpr std::string_view k802Words[] = {"Cuda failure 802 'system not yet initialized'"};
 constexpr std::string_view kDupWords[] = {
     "Duplicate GPU detected : rank %d and rank %d both on CUDA device %x"};
-constexpr std::string_view kTopoWords[] = {"Could not find GPU %s in topology"};
+constexpr std::string_view kTopoWords[] = {"Could not find gpu rank %d"};
 
 constexpr std::string_view kCatalogue = "NVIDIA's Xid catalogue";
 constexpr std::string_view kMeansXid = "The GPU driver reported a fault of this GPU to the kernel.";

@@ -71,7 +71,8 @@ constexpr std::string_view kOomHostWords[] = {"Out of memory: Killed process %d 
 constexpr std::string_view kSegWords[] = {"Segmentation fault", "segfault at %x ip %x"};
 constexpr std::string_view kCrcWords[] = {"crc32_16bytes"};
 constexpr std::string_view kBusWords[] = {"Bus error"};
-constexpr std::string_view kAbortWords[] = {"Signal: Aborted (6)", "SIGABRT"};
+constexpr std::string_view kAbortWords[] = {
+    "Signal: Aborted (6)", "SIGABRT", "Aborted (core dumped)", "terminate called after throwing"};
 constexpr std::string_view kPyWords[] = {"Traceback (most recent call last):"};
 constexpr std::string_view kExitWords[] = {"exitcode: %d (local_rank: %d)", "exited with code %d"};
 constexpr std::string_view kTestWords[] = {"Test NCCL failure %s"};
